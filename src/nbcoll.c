@@ -67,7 +67,6 @@
 #pragma GCC visibility push(hidden) /* also where NBCOLL_EXPORT exports the public functions */
 
 #include "arguments/arguments.c"
-#include "engine/state/failure.c"
 #include "engine/wire/channel.c"
 #include "engine/wire/control.c"
 #include "engine/wire/giveup.c"

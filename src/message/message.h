@@ -36,7 +36,7 @@
 #include "../engine/comm/executors.h"
 #include "../engine/comm/requests.h"
 #include "../engine/run/queue.h"
-#include "../engine/state/failure.h"
+#include "../engine/run/fail.h"
 #include "../engine/wire/control.h"
 
 typedef enum nbcolli_message_kind {

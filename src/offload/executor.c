@@ -3,7 +3,6 @@
 #include "executor.h"
 
 #include "calls.h"
-#include "../engine/state/failure.h"
 #include "../engine/wire/control.h"
 #include "../engine/run/called.h"
 #include "../engine/run/fail.h"

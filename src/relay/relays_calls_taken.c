@@ -2,7 +2,7 @@
  * Calls of the communicator as relays have them, which are its executor then. Such a call takes no tag and no slot: the
  * relays keep the order of the starts. A start adds the request to a list, from which a mover takes it; who cancels it
  * says so in the request. Both then let the relays go, when they hold no lock of the context's. */
-#include "../engine/state/failure.h"
+#include "../engine/run/fail.h"
 #include "../engine/run/queue.h"
 #include "../engine/comm/requests.h"
 #include "../engine/progress/lock.h"

@@ -27,9 +27,8 @@ static int nbcolli_abandon_lies_in(const void *at, const void *block, size_t byt
 static int nbcolli_abandon_is_shared(const nbcolli_link *home, const void *at)
 {
     for (const nbcolli_link *link = home->first; link; link = link->beside)
-        for (const nbcolli_area *area = link->memory; area; area = area->next)
-            if (nbcolli_abandon_lies_in(at, area->base, area->bytes))
-                return 1;
+        if (nbcolli_area_around(link, (nbcoll_memory){(void *)(uintptr_t)at, 1, NBCOLL_BYTE}))
+            return 1;
     return 0;
 }
 

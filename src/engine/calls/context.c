@@ -90,13 +90,6 @@ static void nbcolli_pairs_make(nbcolli_link *link)
     }
 }
 
-static nbcoll_status nbcolli_poller_error(int why)
-{
-    if (why == ENOMEM)
-        return NBCOLL_ERR_MEMORY;
-    return why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_ERR_TRANSPORT;
-}
-
 /* Adds the link's wakeup to the context's poller, which exists as long as every link has one. */
 static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
 {
@@ -116,7 +109,9 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
         close(c->poller);
         c->poller = c->driven.polled = -1;
     }
-    return nbcolli_poller_error(why);
+    return why == ENOMEM                    ? NBCOLL_ERR_MEMORY
+           : why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED
+                                           : NBCOLL_ERR_TRANSPORT;
 }
 
 #define NBCOLLI_LINK_RANK (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + sizeof(int) + 1)
@@ -330,15 +325,6 @@ nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *g
 
 /* ---- freeing ----------------------------------------------------------------------------------------------------- */
 
-static void nbcolli_pools_free(nbcoll_context *c)
-{
-    nbcolli_posts_free(c, &c->controls);
-    for (int i = 0; i < 2; i++)
-        NBCOLLI_FREE_ALL(&c->host, c->unexpected_pools[i], sizeof *it + it->capacity)
-    for (uint32_t i = 0; i < c->chunks; i++)
-        nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
-}
-
 void nbcolli_context_end(nbcoll_context *c, int abandons)
 {
     c->is_ending = 1;
@@ -360,7 +346,11 @@ void nbcolli_context_end(nbcoll_context *c, int abandons)
     }
     while (c->schedules)
         nbcolli_schedule_disown(c->schedules);
-    nbcolli_pools_free(c);
+    nbcolli_posts_free(c, &c->controls);
+    for (int i = 0; i < 2; i++)
+        NBCOLLI_FREE_ALL(&c->host, c->unexpected_pools[i], sizeof *it + it->capacity)
+    for (uint32_t i = 0; i < c->chunks; i++)
+        nbcolli_free(&c->host, c->chunk[i], nbcolli_chunk_size(i) * sizeof(nbcolli_request));
     if (c->poller >= 0)
         close(c->poller);
     nbcolli_alive_close(c->alive);

@@ -3,7 +3,6 @@
 
 #include "start.h"
 #include "wait.h"
-#include "../state/failure.h"
 #include "../run/fail.h"
 #include "../run/pool.h"
 #include "../run/queue.h"

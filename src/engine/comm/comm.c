@@ -20,14 +20,6 @@ const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64
     return tombstone;
 }
 
-int nbcolli_is_unmade(const nbcolli_link *link, uint64_t vote_comm, uint64_t vote_tag)
-{
-    const nbcolli_tombstone *tombstone = link->unmade;
-    while (tombstone && !(tombstone->id == vote_comm && tombstone->failed_floor == vote_tag))
-        tombstone = tombstone->next;
-    return tombstone != NULL;
-}
-
 nbcoll_status nbcolli_comm_config_read(const nbcoll_comm_config *given, nbcoll_comm_config *config)
 {
     *config = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;

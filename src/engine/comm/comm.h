@@ -8,9 +8,6 @@
 /* The tombstone of a freed communicator of that id, or null. */
 const nbcolli_tombstone *nbcolli_find_tombstone(const nbcolli_link *link, uint64_t id);
 
-/* Has the making of the communicator of that vote failed here? */
-int nbcolli_is_unmade(const nbcolli_link *link, uint64_t vote_comm, uint64_t vote_tag);
-
 /* Can a communicator have so many? The ranges that nbcoll_comm_config gives. */
 static inline int nbcolli_slots_are_possible(uint32_t slots, uint32_t cells)
 {

@@ -95,8 +95,11 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
 /* One without a run of its own, or whose schedule is evicted. */
 static __attribute__((noinline)) void nbcolli_request_let_go(nbcolli_request *r)
 {
+    nbcoll_schedule *s = r->schedule;
+
     nbcolli_run_drop(r);
-    nbcolli_schedule_release(r->schedule);
+    if (--s->users == 0 && s->evicted) /* it has left the cache */
+        nbcolli_schedule_drop(s);
 }
 
 /* One with a run of its own waits for the next start of its schedule, as it was opened. */

@@ -2,7 +2,7 @@
 #include "agree.h"
 
 #include "news.h"
-#include "../state/failure.h"
+#include "../run/fail.h"
 #include "../wire/giveup.h"
 #include "../wire/control.h"
 #include "../run/queue.h"
@@ -256,12 +256,6 @@ static void nbcolli_shrink_agree_in(nbcolli_shrink *s, const nbcolli_incoming *i
     memcpy(nbcolli_vote_by(s->made, (int)in->header.source), in->payload, sizeof(nbcolli_vote));
 }
 
-static void nbcolli_shrink_decided_in(nbcolli_shrink *s, const nbcolli_incoming *in)
-{
-    memcpy(s->said, in->payload, s->bytes);
-    nbcolli_shrink_conclude(s);
-}
-
 void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
@@ -284,8 +278,13 @@ void nbcolli_shrink_in(nbcoll_comm *comm, nbcolli_incoming *in)
     from->untold |= h->status == NBCOLL_AGAIN && (!from->heard || s->state != NBCOLL_AGAIN);
     from->heard = 1;
     from->knows |= h->status != NBCOLL_AGAIN;
-    if (s->state == NBCOLL_AGAIN && h->status != NBCOLL_ERR_CANCELLED && nbcolli_shrink_hear(s, in))
-        (h->status == NBCOLL_OK ? nbcolli_shrink_decided_in : nbcolli_shrink_agree_in)(s, in);
+    if (s->state != NBCOLL_AGAIN || h->status == NBCOLL_ERR_CANCELLED || !nbcolli_shrink_hear(s, in))
+        return;
+    if (h->status == NBCOLL_OK) {
+        memcpy(s->said, in->payload, s->bytes);
+        nbcolli_shrink_conclude(s);
+    } else
+        nbcolli_shrink_agree_in(s, in);
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #include "ask.h"
 
 #include "news.h"
-#include "../state/failure.h"
 #include "../wire/control.h"
 #include "../exposures/cells.h"
 #include "../exposures/staging.h"
@@ -31,16 +30,6 @@ typedef struct nbcolli_rank_place {
 
 /* ---- where ranks are --------------------------------------------------------------------------------------------- */
 
-/* Looks an operation up in a rank's words: below 0: not started; above 0: forgotten. */
-static int nbcolli_ask_recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fold)
-{
-    uint64_t word = atomic_load_explicit(&started[tag % NBCOLLI_STARTED], memory_order_acquire); /* see note_started */
-    int32_t ahead = (int32_t)((uint32_t)word - (uint32_t)(tag + 1));
-
-    *fold = (uint32_t)(word >> 32);
-    return !word || ahead < 0 ? -1 : ahead > 0;
-}
-
 /* Of the history behind a run, or one that is queued. */
 static uint32_t nbcolli_fold_behind(uint64_t history, const nbcoll_schedule *s)
 {
@@ -62,7 +51,7 @@ static nbcolli_rank_place nbcolli_place_here(nbcoll_comm *comm, uint64_t tag)
     else {
         if (run || tag / comm->config.slots < nbcolli_slot_of(comm, tag)->well_since)
             p.position = NBCOLL_POSITION_FAILED; /* or a later one of its slot failed */
-        p.is_known = nbcolli_ask_recall(comm->started, tag, &p.fold) == 0;
+        p.is_known = nbcolli_history_recall(comm->started, tag, &p.fold) == 0;
     }
     return p;
 }
@@ -73,7 +62,7 @@ static nbcolli_rank_place nbcolli_place_by_words(const nbcoll_comm *comm, int ra
     nbcolli_rank_place p = {.position = NBCOLL_POSITION_UNKNOWN};
     /* acquire: sees its starts before it left */
     uint32_t freeing = atomic_load_explicit(nbcolli_area_departed(comm, comm->rank, rank), memory_order_acquire);
-    int ahead = nbcolli_ask_recall(nbcolli_area_started(comm, rank), tag, &p.fold);
+    int ahead = nbcolli_history_recall(nbcolli_area_started(comm, rank), tag, &p.fold);
 
     p.is_known = ahead == 0;
     if (ahead < 0 && freeing)
@@ -219,13 +208,13 @@ static int nbcolli_never_comes(nbcolli_op *op, uint64_t tag, const nbcolli_rank_
     return by_cells ? nbcolli_op_waits(op, &rank, &again) && again == tag : p->is_final;
 }
 
-/* `rank`, for which the op waits in `tag`, is in this place. A rank that is late, or a message still under way, is no
- * difference, however long it takes. */
+/* Acts on the place of `rank`, for which the op waits in `tag`. A rank that is late is not out of step, and a message
+ * may be under way for as long as it takes. */
 static void nbcolli_ask_judge(nbcolli_op *op, int rank, uint64_t tag, const nbcolli_rank_place *p)
 {
     nbcolli_run *run = op->run;
     uint32_t mine = nbcolli_fold_behind(run->request->history, run->schedule);
-    int is_known = p->is_known && (tag == run->tag || nbcolli_ask_recall(run->comm->started, tag, &mine) == 0);
+    int is_known = p->is_known && (tag == run->tag || nbcolli_history_recall(run->comm->started, tag, &mine) == 0);
 
     if (is_known && p->fold != mine)
         nbcolli_run_out_of_step(run, rank);
@@ -253,9 +242,9 @@ static void nbcolli_ask_peer(nbcoll_comm *comm, int rank, uint64_t tag)
                                              .number = (uint32_t)(comm->vote_tag >> 32)});
 }
 
-/* Had all its messages come here when it answered? Each holds a credit until it meets its receive, and the question
- * carried all credits owed. If it then missed no more credits than messages were kept here all the time, no other
- * message or credit was under way. */
+/* Had all messages of that rank come here when it answered? A message holds a credit until it meets its receive, and
+ * the question gave back all credits owed. So if that rank lacked no more credits than there were messages of its kept
+ * here all the time, no other message or credit was under way. */
 static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where)
 {
     const nbcolli_told *told = &comm->told[where->source];

@@ -252,6 +252,7 @@ static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_incoming *in)
     const nbcolli_link *home = in->link->home;
     const nbcolli_header *query = &in->header;
     const nbcolli_tombstone *tombstone = nbcolli_find_tombstone(home, query->comm);
+    const nbcolli_tombstone *unmade = home->unmade;
     const nbcoll_comm *made = home->context->comms;
     const uint64_t tag = (uint64_t)query->number << 32 | query->stamp; /* those of shrinks are the highest ones */
 
@@ -261,16 +262,18 @@ static nbcolli_freeing nbcolli_orphan_freeing(const nbcolli_incoming *in)
         return query->tag < tombstone->failed_floor ? NBCOLLI_FREED_TOLD : NBCOLLI_FREED_FAILED;
     if (made || nbcolli_is_group(query->comm))
         return (nbcolli_freeing)0;
-    if (nbcolli_is_unmade(home, query->bytes, tag))
+    while (unmade && !(unmade->id == query->bytes && unmade->failed_floor == tag))
+        unmade = unmade->next;
+    if (unmade)
         return NBCOLLI_FREED_TOLD;
     return nbcolli_is_cut_off(in->link, in->source) ? NBCOLLI_FREED_FAILED : NBCOLLI_FREED_WELL;
 }
 
-/* A message of a communicator that is unknown here: one that is being made, that was not made, or that was freed. A
- * message that wants an answer gets it at once: its sender may need that before it joins the making. An operation that
- * was not started here before the communicator was freed ends at its sender: it never will be. After a failure, or if
- * the communicator may not have been made, the sender has been told, or asks where the operation is (ask.h), naming the
- * vote. A STALLED while one is being made is not kept: its sender asks, too. */
+/* Settles a message of a communicator that is unknown here: that is being made, was not made, or was freed. A message
+ * that wants an answer gets it at once: its sender may need that before it joins the making. An operation that was not
+ * started here before the communicator was freed ends at its sender: this rank will not start it. After a failure, or
+ * if the communicator may not have been made, the sender has been told, or asks where the operation is (ask.h), naming
+ * the vote. A STALLED while one is being made is not kept: its sender asks, too. */
 static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
 {
     const nbcolli_header *m = &in->header;

@@ -98,16 +98,6 @@ static nbcolli_unexpected *nbcolli_hold(nbcoll_comm *comm, nbcolli_incoming *in)
     return s;
 }
 
-static void nbcolli_store(nbcoll_comm *comm, nbcolli_incoming *in)
-{
-    nbcolli_unexpected *s = nbcolli_hold(comm, in);
-    if (s) {
-        nbcolli_unexpected **at = nbcolli_unexpected_at(comm, s->header.tag);
-        s->next = *at;
-        *at = s;
-    }
-}
-
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* Opens the channel of an EAGER that has met its run; from then on it is an ordinary EAGER. */
@@ -156,7 +146,11 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
     }
     int may_start = nbcolli_broken(comm) == NBCOLL_OK && tag >= comm->taken && !nbcolli_is_revoked(comm, tag);
     if (may_start || nbcolli_queue_find(comm, tag)) {
-        nbcolli_store(comm, in);
+        nbcolli_unexpected *s = nbcolli_hold(comm, in), **at = nbcolli_unexpected_at(comm, tag);
+        if (s) {
+            s->next = *at;
+            *at = s;
+        }
         return;
     }
     /* Did the operation end well here without this message? Then the ranks are out of step. */
@@ -193,7 +187,8 @@ void nbcolli_stalled_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_credits_send(in->link, in->source);
 }
 
-/* The peer asks for a send: it stalls, or has gone meanwhile, or will learn by itself that it is awaited. */
+/* The peer asks for a send. That stalls, or has gone meanwhile; or it is not ready, and its STALLED will find the
+ * receive ready. */
 void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     nbcolli_op *op = nbcolli_fitting(comm, in);
@@ -201,7 +196,7 @@ void nbcolli_want_in(nbcoll_comm *comm, nbcolli_incoming *in)
     if (op)
         nbcolli_stall_end(op);
     else
-        nbcolli_credits_send(in->link, in->source); /* says so */
+        nbcolli_credits_send(in->link, in->source); /* which says that none stalls */
 }
 
 void nbcolli_answered(nbcolli_op *op)

@@ -67,8 +67,7 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
         return 0;
     if (c->replaying)
         nbcolli_replay_give_way(c);
-    atomic_store_explicit(&c->lock, 1, memory_order_relaxed); /* as above */
-    atomic_signal_fence(memory_order_seq_cst); /* a signal handler sees it before all that is done inside */
+    nbcolli_own_lock(c);
     return 1;
 }
 
@@ -78,12 +77,10 @@ void nbcolli_unlock_shared(nbcoll_context *c);
 
 NBCOLLI_ALWAYS_INLINE void nbcolli_unlock(nbcoll_context *c)
 {
-    if (c->flags & NBCOLL_ANY_THREAD) {
+    if (c->flags & NBCOLL_ANY_THREAD)
         nbcolli_unlock_shared(c);
-        return;
-    }
-    atomic_signal_fence(memory_order_seq_cst); /* as in try_lock */
-    atomic_store_explicit(&c->lock, 0, memory_order_relaxed); /* of one thread */
+    else
+        nbcolli_own_unlock(c);
 }
 
 /* Is this thread inside the library, on this context: does it hold the lock, or the caller's side? Then a host function

@@ -3,7 +3,7 @@
 
 #include "made.h"
 
-#include "../state/failure.h"
+#include "../run/fail.h"
 #include "../wire/control.h"
 #include "../run/queue.h"
 #include "../comm/area.h"

@@ -7,19 +7,6 @@
 #include "../run/pool.h"
 #include "../match/ask.h"
 
-/* In a context of one thread. A signal handler sees it set around all work inside (lock.h). */
-static inline void nbcolli_replay_enter(nbcoll_context *c)
-{
-    atomic_store_explicit(&c->lock, 1, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst);
-}
-
-static inline void nbcolli_replay_leave(nbcoll_context *c)
-{
-    atomic_signal_fence(memory_order_seq_cst);
-    atomic_store_explicit(&c->lock, 0, memory_order_relaxed);
-}
-
 static inline void nbcolli_replay_over(const nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
@@ -58,7 +45,7 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
 
 void nbcolli_replay_give_way(nbcoll_context *c)
 {
-    nbcolli_replay_enter(c);
+    nbcolli_own_lock(c);
     nbcolli_replay_unfold(c, c->replaying);
 }
 
@@ -67,7 +54,7 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
     nbcoll_comm *comm = r->comm;
     uint64_t tag = comm->next_tag;
 
-    nbcolli_replay_enter(r->context);
+    nbcolli_own_lock(r->context);
     comm->next_tag = comm->taken = tag + 1;
     r->tag = tag;
     r->history = comm->history;
@@ -86,7 +73,7 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
         if (how == NBCOLLI_REPLAY_STOPS)
             nbcolli_replay_unfold(r->context, r);
     }
-    nbcolli_replay_leave(r->context);
+    nbcolli_own_unlock(r->context);
     return NBCOLL_OK;
 }
 
@@ -104,7 +91,7 @@ static __attribute__((noinline)) void nbcolli_replay_pass(nbcoll_context *c)
 
 nbcoll_status nbcolli_replay_look(nbcolli_request *r)
 {
-    nbcolli_replay_enter(r->context);
+    nbcolli_own_lock(r->context);
     nbcolli_replay how = nbcolli_small_replay(r, 1);
     if (how == NBCOLLI_REPLAY_GOES) {
         nbcolli_replay_over(r);
@@ -112,6 +99,6 @@ nbcoll_status nbcolli_replay_look(nbcolli_request *r)
         if (--r->context->till_pass == 0)
             nbcolli_replay_pass(r->context);
     }
-    nbcolli_replay_leave(r->context);
+    nbcolli_own_unlock(r->context);
     return how == NBCOLLI_REPLAY_GOES ? NBCOLL_OK : how == NBCOLLI_REPLAY_WAITS ? NBCOLL_AGAIN : NBCOLL_PENDING;
 }

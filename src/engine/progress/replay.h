@@ -29,6 +29,19 @@ static inline int nbcolli_can_replay(const nbcoll_context *c, const nbcoll_comm 
             (unsigned)comm->departed | comm->next_tag >> 48) == 0;
 }
 
+/* The lock of a context of one thread. A signal handler sees it set around all work inside. */
+static inline void nbcolli_own_lock(nbcoll_context *c)
+{
+    atomic_store_explicit(&c->lock, 1, memory_order_relaxed); /* of one thread */
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void nbcolli_own_unlock(nbcoll_context *c)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&c->lock, 0, memory_order_relaxed); /* of one thread */
+}
+
 /* Starts so: OK. Afterwards the operation has ended, replays, or is active. */
 nbcoll_status nbcolli_replay_start(nbcolli_request *r);
 

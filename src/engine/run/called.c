@@ -50,31 +50,19 @@ void nbcolli_called_refuse(nbcoll_comm *comm, const nbcoll_schedule *s)
         comm->refused = nbcolli_called_as(comm, comm->next_tag, (uint32_t)(comm->history >> 32), s->fingerprint);
 }
 
-/* Is the history before this tag remembered? */
-static int nbcolli_called_before(const nbcoll_comm *comm, uint64_t tag, uint32_t *before)
-{
-    uint64_t word = 0;
-
-    if (tag)
-        word = atomic_load_explicit(&comm->started[(tag - 1) % NBCOLLI_STARTED], memory_order_relaxed); /* our own */
-    *before = (uint32_t)(word >> 32);
-    return (uint32_t)word == (uint32_t)tag;
-}
-
 static nbcolli_called nbcolli_called_here(nbcoll_comm *comm, uint64_t tag)
 {
     nbcolli_called c = {.tag = tag + 1, .kind = NBCOLLI_CALLED_LONG_AGO, .root = UINT32_MAX};
-    /* relaxed: this rank's own */
-    uint64_t word = atomic_load_explicit(&comm->started[tag % NBCOLLI_STARTED], memory_order_relaxed);
-    uint32_t before;
+    uint32_t before = 0, behind;
 
     nbcolli_caller_lock(comm->context);
     if (tag >= comm->taken && comm->refused.tag == tag + 1)
         c = comm->refused;
     else if (tag >= comm->taken)
         c.kind = NBCOLLI_CALLED_NOTHING;
-    else if ((uint32_t)word == (uint32_t)(tag + 1) && nbcolli_called_before(comm, tag, &before))
-        c = nbcolli_called_as(comm, tag, before, nbcolli_history_fingerprint(before, (uint32_t)(word >> 32), tag));
+    else if (nbcolli_history_recall(comm->started, tag, &behind) == 0 &&
+             (!tag || nbcolli_history_recall(comm->started, tag - 1, &before) == 0))
+        c = nbcolli_called_as(comm, tag, before, nbcolli_history_fingerprint(before, behind, tag));
     nbcolli_caller_unlock(comm->context);
     return c;
 }

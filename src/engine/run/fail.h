@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Failing: of runs, of operations without a run, of communicators; and settling (settle.c). */
+ * Failing: of runs, of operations without a run, of communicators; what is noted of it, for those who ask afterwards;
+ * and settling (settle.c). */
 #ifndef NBCOLLI_ENGINE_RUN_FAIL_H
 #define NBCOLLI_ENGINE_RUN_FAIL_H
 
 #include "../state/context.h"
+
+/* What failed, with what the transport said if it lost the rank. */
+nbcoll_failure nbcolli_failure_of(const nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag);
+
+/* The cause of a break stays the communicator's. */
+void nbcolli_note(nbcoll_comm *comm, const nbcoll_failure *f);
+
+/* The same, from its parts. */
+void nbcolli_note_failure(nbcoll_comm *comm, nbcoll_status s, int rank, uint64_t tag);
 
 /* An active request will end with `why`, or, where it has no run, ends. `tell`: the other ranks do not know yet. Of a
  * vote each rank tells: those that have ended it well have a communicator that this one will not have, and must learn

@@ -19,12 +19,6 @@ void nbcolli_run_drop(nbcolli_request *r)
         nbcolli_run_pool(run);
 }
 
-void nbcolli_schedule_release(nbcoll_schedule *s)
-{
-    if (--s->users == 0 && s->evicted)
-        nbcolli_schedule_drop(s);
-}
-
 nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c)
 {
     if (s->owner)

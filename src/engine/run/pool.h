@@ -8,9 +8,6 @@
 #include "../state/caller.h"
 #include "../exposures/cells.h"
 
-/* Gives up one hold on a schedule; one that has left the cache is freed with the last. */
-void nbcolli_schedule_release(nbcoll_schedule *s);
-
 /* The context pools the schedule's runs from now on; ERR_FOREIGN if another one does. */
 nbcoll_status nbcolli_schedule_own(nbcoll_schedule *s, nbcoll_context *c);
 

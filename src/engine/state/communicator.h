@@ -19,15 +19,15 @@ typedef struct nbcolli_pending_revoke {
 
 /* Index = tag modulo K: at most one operation of a slot runs; later ones wait (queue.h). */
 struct nbcolli_slot {
-    nbcolli_run *active; /* a start that finds it free, or the drain; progress, when the run is over */
+    nbcolli_run *active; /* a start that finds it free, or the drain, sets it; progress clears it at the run's end */
 
-    /* Progress; of an operation that is cancelled before it has the slot, the call that cancels. */
-    nbcolli_list waiting;           /* requests, for the slot (run/queue.h): while it is free the first gets it */
+    /* Progress writes these; for an operation that is cancelled before it has the slot, the call that cancels. */
+    nbcolli_list waiting;           /* requests that wait for the slot (run/queue.h): the first gets it next */
     struct nbcolli_slot *next_free; /* in the context's list */
     nbcoll_comm *comm;              /* while listed there; else null */
     uint64_t exposed; /* 1 + the last tag that wrote our cells */
-    uint64_t failed;  /* 1 + the last tag that failed here without the slot; its words are to be raised. 0: none */
-    uint64_t well_since; /* the turn after the last one that failed here */
+    uint64_t failed;  /* 1 + the last tag that failed here without the slot: its words are yet to be raised. 0: none */
+    uint64_t well_since; /* no operation failed here in this turn of the slot, or a later one */
     _Atomic uint64_t *own_word; /* made, with the cells: this rank's word for its own parts; without cells the
                                    communicator's `nothing` */
     size_t at, row;             /* made, with the cells: offsets in each rank's part: of it, of its row of words */
@@ -47,16 +47,16 @@ struct nbcolli_pair {
     /* Senders, in a call or in progress, take credits; arrivals, in progress, give them back. */
     int32_t credits; /* messages that may be sent unasked; below 0: sent because the peer asked */
     nbcolli_list stalling; /* sends that wait for a credit */
-    uint32_t stalls;     /* the number of the last one to it */
-    uint32_t told;       /* it knows that no stall up to this one waits any more */
+    uint32_t stalls;     /* the number of the last send to it that stalled */
+    uint32_t told;       /* the peer knows that no send up to this number stalls any more */
     nbcolli_channels *channels; /* both ways; null: none yet */
     uint32_t owed;              /* credits to give back */
     uint32_t epoch;      /* from 1 on: channels of earlier ones mean nothing any more */
     uint32_t version;    /* of the channels from it: 1 + those opened */
 
-    /* Progress. Of its stalls: the last that came; up to which none waits. Of its messages: how many are kept here; how
-     * often one was let go. */
-    uint32_t seen, over, kept, let_go;
+    /* Progress. */
+    uint32_t seen, over;   /* the last number that a STALLED of its said; up to which none of its sends stalls */
+    uint32_t kept, let_go; /* messages of its that are kept here; how often one of these was let go */
     uint32_t refused; /* posts to it in the link's backlog */
 };
 
@@ -68,7 +68,7 @@ typedef struct nbcolli_peer {
     nbcolli_pair *pair; /* the link's, of that rank */
 
     /* Progress. */
-    uint8_t given_up; /* the other members have been told so */
+    uint8_t given_up; /* this rank has told the other members that it is given up */
     uint8_t is_near;  /* made: the first endpoint of both is the same one */
     uint8_t absent;   /* it has not made this communicator, and holds no memory of ours */
 } nbcolli_peer;
@@ -95,16 +95,16 @@ typedef struct nbcolli_called {
 
 /* What this rank knows of another one's place. Progress writes it: in rounds of asking, and when answers come. */
 typedef struct nbcolli_told {
-    uint64_t want; /* 1 + the tag of which it is asked in this round; 0: none */
+    uint64_t want; /* 1 + the tag about which this rank will ask it in this round; 0: none */
     uint64_t tag;  /* of its last answer */
     uint64_t next; /* the tag that it starts next, by that answer; 0: not known */
     int late;      /* 1 + a rank that has not started `tag`, by that answer, or 0 */
-    uint8_t position; /* nbcoll_position: its own, in `tag` */
+    uint8_t position; /* nbcoll_position: where it was in `tag` */
     uint8_t asked;    /* it has still to answer */
     uint64_t spoken;  /* 1 + the lowest tag whose call we have told it; 0: none */
     uint8_t is_through; /* it will tell no more calls */
     uint8_t has_freed;  /* the communicator */
-    uint32_t kept, let_go; /* of its pair, when it was asked */
+    uint32_t kept, let_go; /* those of its pair, as they were when it was asked */
     nbcolli_called called; /* what it has told: the call of the lowest tag */
 } nbcolli_told;
 
@@ -168,7 +168,7 @@ typedef struct nbcolli_area {
     size_t bytes;
     nbcoll_registration registration; /* of the program's, where the transport shares no memory */
     int room;           /* of address[] */
-    int ranks;          /* that must leave it, when its communicator is freed */
+    int ranks;          /* of its communicator: each must leave it when that is freed */
     uint32_t address[]; /* their addresses on the link; UINT32_MAX: a rank that does not know of it */
 } nbcolli_area;
 
@@ -203,8 +203,8 @@ struct nbcoll_comm {
                                      shrink, a tag that no operation has */
     size_t memory;
     int rank, size;
-    uint32_t holders;     /* relays that need it until they are closed */
-    int listed;           /* known to its link, under its id */
+    uint32_t holders;     /* relays and messages that need it until they are closed */
+    int listed;           /* its link finds it, by its id */
     nbcolli_tombstone *tombstone;   /* its own, empty */
     nbcolli_slot *slot; /* [config.slots]; those three structs say who writes their members */
     nbcolli_peer *peer; /* [size] */
@@ -212,7 +212,7 @@ struct nbcoll_comm {
     nbcoll_comm_config config;
     nbcolli_vote agreed;
     nbcoll_nodes nodes, domains; /* in `node`, and behind it in `domain` */
-    int has_named;      /* nodes that the host has named, here or where they come from */
+    int has_named;      /* the host has named its nodes, or those that it has from its parent */
     int *node, *domain;
     unsigned char **area;  /* [size]: the part of the cells of each rank that is near; null: there are none */
     unsigned char **parts; /* [size]: of those, the ones that were found */
@@ -262,13 +262,14 @@ struct nbcoll_comm {
     atomic_uint broken; /* OK; ERR_PEER_LOST; ERR_CANCELLED if not all ranks have made it; or ERR_MISMATCH when the
                            ranks are out of step. Read by starts, relaxed */
     nbcoll_failure failure; /* what broke it, or its last failed operation */
-    uint32_t hears;       /* ranks are out of step: failing runs wait so many more rounds of asking to hear what others
-                             called */
+    uint32_t hears; /* while ranks are out of step: a failing run waits for so many more rounds of asking to hear what
+                       others called */
     int departed;         /* some of its ranks have departed */
-    uint64_t freed_told;  /* 1 + the lowest tag that all know will not start, since a rank freed it; 0: none */
+    uint64_t freed_told;  /* 1 + the lowest tag of which this rank has told all that it will not start, since one has
+                              freed the communicator; 0: none */
 
     /* While it is being made: the call that begins it, then progress. */
-    int making;            /* and it stays so if that fails */
+    int making;            /* it is being made; this stays set if that fails */
     nbcoll_status spoiled; /* why it will not be made, though its vote ended well here */
     int spoiler;           /* the rank that caused that, by its address at home; -1: not known */
     nbcoll_comm *parent;   /* null: the first of its link */
@@ -280,13 +281,24 @@ struct nbcoll_comm {
                               eldest has it, or it is gone */
     size_t record, ballot_bytes; /* of one rank; of all of them */
     nbcolli_shrink *shrink; /* that makes it */
-    nbcoll_comm **out;     /* a call whose deadline is over clears it */
+    nbcoll_comm **out;     /* where the call wants it; null from that call's deadline on */
 };
 
 /* Why nothing starts on it any more, or OK. A start looks once: news that comes later ends what was started. */
 static inline nbcoll_status nbcolli_broken(const nbcoll_comm *comm)
 {
     return (nbcoll_status)atomic_load_explicit(&comm->broken, memory_order_relaxed); /* orders nothing */
+}
+
+/* Looks an operation up in a rank's words. 0: the upper half of the history behind it is *fold. Below 0: it is not
+ * started; above 0: it is forgotten. Acquire: see nbcolli_note_started. */
+static inline int nbcolli_history_recall(const _Atomic uint64_t *started, uint64_t tag, uint32_t *fold)
+{
+    uint64_t word = atomic_load_explicit(&started[tag % NBCOLLI_STARTED], memory_order_acquire);
+    int32_t ahead = (int32_t)((uint32_t)word - (uint32_t)(tag + 1));
+
+    *fold = (uint32_t)(word >> 32);
+    return !word || ahead < 0 ? -1 : ahead > 0;
 }
 
 /* The vote of a rank of the parent, or of the first communicator: while it is being made. */

@@ -73,15 +73,15 @@ struct nbcoll_context {
     nbcolli_list watched; /* ops that wait for shared memory: the first was looked at longest ago */
     nbcolli_executor *executors; /* at which passes look. Calls that open and close them */
     size_t executing;            /* operations, or inner parts, that executors advance in drains */
-    int executed;                /* one has ended outside of a pass: look before a sleep */
+    int executed;                /* an executor has ended one outside of a pass: the next arming says so */
     int is_unheard;              /* at the last arming, an executor was unheard */
     nbcolli_list delayed;  /* runs with work for which a pass had no bytes left, in order of turns */
     nbcolli_list unserved; /* runs with ready steps of lanes that are not served */
     uint32_t serves;       /* lanes, as bits: what who is inside serves (run/run.h) */
     ptrdiff_t bytes_left; /* this pass may still copy, combine or send; below 0 by a small step at most */
-    size_t armed_at_ends;        /* requests that had ended when the program armed last; that call */
-    uint32_t passes, passes_left; /* between two looks at the clock; before the next one */
-    uint64_t looked_at;           /* the clock then */
+    size_t armed_at_ends;        /* `driven.ended` when the program armed last; that call writes it */
+    uint32_t passes, passes_left; /* from one look at the clock to the next; those left until then */
+    uint64_t looked_at;           /* the time of the last such look */
     uint64_t round_at;            /* when the next round of asking is due */
     uint32_t till_pass;           /* replays before the next pass is due (progress/replay.h) */
     nbcoll_comm *round;           /* the next communicator of a round of asking (match/ask.h); null: no round. A

@@ -35,8 +35,8 @@ typedef struct nbcolli_driven {
     int polled; /* the context's poller when it was added to the driver's; -1: it was not */
     int looked; /* a call has asked transports since the arming */
     int fresh;  /* starts have been taken over, or a drain has found messages, since its last pass looked */
-    size_t ended, told;  /* requests that have ended; of these, those that sleepers know */
-    uint64_t left_steps; /* of the lane START, when the start returned */
+    size_t ended, told;  /* requests that have ended; how many had when sleepers were told last */
+    uint64_t left_steps; /* steps of the lane START that starts had left when they returned, in all */
 
     atomic_uint state;       /* nbcolli_drive. Awake: the driver, on waking, without the lock */
     atomic_uintptr_t runner; /* the mark of its thread (caller.h); 0: no driver runs it */

@@ -74,9 +74,9 @@ struct nbcolli_link {
     nbcolli_area *areas;  /* of freed communicators, which others may still use */
     nbcolli_area *memory; /* the program's */
     nbcolli_tombstone *tombstones;
-    uint32_t heard;                           /* of a home: channels given so far; */
-    nbcolli_executor *hears[NBCOLLI_HEARING]; /* executors that receive lines, by channel */
-    uint64_t executed_comm;   /* the last one that was freed of those with an agent, or NBCOLLI_NO_COMM; */
+    uint32_t heard;                           /* of a home: channels that executors have been given; */
+    nbcolli_executor *hears[NBCOLLI_HEARING]; /* those executors, by channel: they receive its lines */
+    uint64_t executed_comm;   /* the communicator with an agent that was freed last, or NBCOLLI_NO_COMM; */
     uint64_t executed_called; /* numbered operations that this rank has started there, of its executor */
     nbcoll_comm *bucket[NBCOLLI_COMM_BUCKETS]; /* communicators, by id */
 

@@ -129,7 +129,8 @@ typedef struct nbcolli_post {
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
-    uint8_t recalled, again;   /* IN_FLIGHT: the transport was asked to cancel it; a control message: it has failed */
+    uint8_t recalled, again;   /* IN_FLIGHT: this rank has asked the transport to cancel it. Of a control message:
+                                  it has failed once, and is tried again */
 } nbcolli_post;
 
 static inline nbcolli_post *nbcolli_post_of(const nbcolli_list_item *item)

@@ -53,7 +53,8 @@ struct nbcolli_op {
 
     /* Set back when the run is taken; then progress: the phases of the step. */
     nbcolli_unexpected *unexpected; /* the message, if it came before the RECV was ready */
-    size_t moved;                   /* bytes of fragments sent or arrived; pieces shown; bytes used */
+    size_t moved;                   /* message: bytes of fragments sent or arrived. Exposure: pieces shown. Fetch: bytes
+                                       used */
     const unsigned char *found;     /* what is being used */
     const unsigned char *with;      /* fetch: the other operand, if it was not copied to the result; or null */
     unsigned char *copy; /* exposure, from STAGING on: its parts in the staging buffer; null: they are lent */
@@ -67,7 +68,7 @@ struct nbcolli_op {
     uint32_t keys;       /* exposure: so many entries of the table may have keys of its own memory */
     uint32_t turn;             /* exposure that is streamed: the entry whose ring comes next */
     uint8_t phase; /* nbcolli_phase */
-    uint8_t fin, refused, cts; /* answers seen; in a receive, fin: its last answer has been tried */
+    uint8_t fin, refused, cts; /* send: answers that have come. Receive, fin: it has tried its last answer */
     uint8_t put;               /* send: a CTS has lent `theirs`, not answered yet; receive: its CTS has been answered */
     uint8_t lent;              /* the peer has got `mine` */
     uint8_t registered;        /* `mine` is to be deregistered */

@@ -33,10 +33,10 @@ struct nbcolli_request {
 
     nbcoll_context *context; /* made */
 
-    uint64_t reported; /* bit i: a callback reported the end of the generation 1 + i before this one; the last bit: or
-                          of one before that. The call that releases it */
+    uint64_t reported; /* bit i: a callback reported the end of the request that had the entry 1 + i generations ago;
+                          the last bit stands for all older ones, too. The call that releases it writes it */
 
-    uint8_t persistent; /* the call that opens it. It sets what follows, but for `next` */
+    uint8_t persistent; /* the call that opens it */
     uint8_t detached; /* a call whose deadline is over: released by itself at its end */
     uint8_t calling;  /* in the list of callbacks to run: set by progress, cleared by the way out of a call */
 
