@@ -127,14 +127,12 @@ static void add_last_wait(gathering *g, const run_plan *plan)
     uint64_t over = plan->ended[g->rank] < g->until ? plan->ended[g->rank] : g->until;
     if (g->first < plan->begun || over < g->last)
         return;
-    for (size_t i = 0; i < g->opens; i++) {
-        const started *s = &g->open[i];
-        if (s->peer < 0)
-            continue;
+    const started *s = g->open;
+    while (s < g->open + g->opens && s->peer < 0)
+        s++;
+    if (s < g->open + g->opens)
         timeline_add(&g->t, &(nbcoll_sim_event){NBCOLL_SIM_MESSAGE, NBCOLL_JOIN, s->peer, g->rank, s->step, 0,
                                                 over - g->first, over - g->first, s->operation});
-        return;
-    }
 }
 
 /* Only steps that need nobody are work all the time. What sends is drawn at its begin, what takes at its end. */
@@ -162,20 +160,18 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
         add_end(&g->to, one);
 }
 
-/* A rank may have written anything; and what was there at the first look may have been overwritten since. */
+/* A rank may have written anything, also since the first look, or when the time was over. */
 static int can_be(const gathering *g, const nbcoll_timeline_event *e)
 {
-    return e->ns >= g->first && e->ns <= g->until && e->ns - g->first < (uint64_t)(TIMELINE_US * 1e3) && e->peer >= -1 &&
-           e->peer < g->t.ranks && e->bytes <= INT64_MAX;
+    return e->ns >= g->first && e->ns <= g->until && e->ns - g->first < (uint64_t)(TIMELINE_US * 1e3) &&
+           e->peer >= -1 && e->peer < g->t.ranks && e->bytes <= INT64_MAX;
 }
 
 static void note_event(void *user, const nbcoll_timeline_event *e)
 {
     gathering *g = user;
     known wanted = {.comm = e->comm, .tag = e->tag};
-    if (e->noted == NBCOLL_NOTED_OPENED || e->noted == NBCOLL_NOTED_WAITS)
-        return;
-    if (!can_be(g, e))
+    if (e->noted == NBCOLL_NOTED_OPENED || e->noted == NBCOLL_NOTED_WAITS || !can_be(g, e))
         return;
     g->last = e->ns;
     const known *k = g->knowns ? bsearch(&wanted, g->known, g->knowns, sizeof wanted, by_call) : NULL;

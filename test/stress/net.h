@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Collectives over a network, of ranks that are processes: all seventeen, with random arguments, one after the other and
- * many at once; and what the others are told of one that is killed, or leaves.
+ * Collectives over a network, of ranks that are processes: all seventeen, with random arguments, one after the other
+ * and many at once; and what the others are told of one that is killed, or leaves.
  *
- * The test of a network, which includes this at its end, has defined before: NET_MOST, the most ranks without stress; NET_AT_ONCE,
- * operations of a rank under stress; net_make, memory in which ranks meet, and net_free; net_open, which opens the
- * endpoint of a rank, as is usual (0), and in the two other ways that are stressed. */
+ * The test of a network, which includes this at its end, has defined before: NET_MOST, the most ranks without stress;
+ * NET_AT_ONCE, operations of a rank under stress; net_make, memory in which ranks meet, and net_free; net_open, which
+ * opens the endpoint of a rank, as is usual (0), and in the two other ways that are stressed. */
 #ifndef TEST_STRESS_NET_H
 #define TEST_STRESS_NET_H
 
