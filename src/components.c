@@ -31,6 +31,7 @@
 #include "message/match.c"
 #include "message/memory.c"
 #include "message/open.c"
+#include "message/routes.c"
 #include "message/table.c"
 #include "message/transfer.c"
 #include "message/wire.c"
@@ -56,6 +57,7 @@
 #include "offload/agent_cut.c"
 #include "offload/agent_drive.c"
 #include "offload/agent_pairs.c"
+#include "offload/agent_routes.c"
 #include "offload/agent_run.c"
 #include "offload/alarm.c"
 #include "offload/attached.c"
@@ -175,6 +177,7 @@
 #include "../transports/ofi/open.c"
 #include "../transports/ofi/progress.c"
 #include "../transports/ofi/provider.c"
+#include "../transports/ofi/system.c"
 #include "../transports/ofi/trial.c"
 #include "../transports/ofi/watch.c"
 #endif

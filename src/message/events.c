@@ -165,7 +165,7 @@ static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, cons
 }
 
 /* SHORT or ANNOUNCED. */
-static int nbcolli_message_in(nbcoll_messages *m, const nbcolli_incoming *in)
+static int nbcolli_message_taken(nbcoll_messages *m, const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
     int is_short = h->status == NBCOLLI_MSG_SHORT, is_carried = !is_short && (h->tag & NBCOLLI_TAG_IS_CARRIED);
@@ -197,7 +197,7 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
     switch (h->status) {
     case NBCOLLI_MSG_SHORT:
     case NBCOLLI_MSG_ANNOUNCED:
-        return nbcolli_message_in(m, in);
+        return nbcolli_message_taken(m, in);
     case NBCOLLI_MSG_PART:
         return nbcolli_part_in(m, nbcolli_transfer_find(m, (int)h->source, 1, h->number), in);
     case NBCOLLI_MSG_WITHDRAW:
