@@ -62,7 +62,9 @@ static int nbcolli_copies_with(const nbcolli_run *run, int home)
 }
 
 /* May a get of ours still read its memory, by any endpoint? If this rank is starved only posts in flight count: its
- * communicators have broken. */
+ * communicators have broken. Else each operation of its communicators counts, since an executor does not say whose
+ * memory it reads. Runs end soon there. Messages between others need not: till they end, nobody of these tells the rank
+ * that it is given up. It is late then, and reads nothing that is given back meanwhile. */
 static int nbcolli_may_read(const nbcolli_link *link, int peer)
 {
     int home = link->member[peer], is_starved = link->starved;
