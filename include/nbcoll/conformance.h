@@ -42,13 +42,13 @@ NBCOLLI_BEGIN
 
 /* What a transport promises beyond the contract, or which optional groups it has. With a promise the suite fails if the
  * transport breaks it; without, it skips cases for what the transport does not have. */
-#define NBCOLL_CONFORMANCE_ORDERED 1u  /* the messages of one sender arrive in the order of the posts */
-#define NBCOLL_CONFORMANCE_BULK 2u     /* it has the bulk group */
-#define NBCOLL_CONFORMANCE_WAKEUP 4u   /* it has the wakeup group; where ranks are processes, nobody sleeps without */
-#define NBCOLL_CONFORMANCE_KEEPS 8u    /* some posts are answered IN_FLIGHT */
-#define NBCOLL_CONFORMANCE_REFUSES 16u /* a post is answered NOT_NOW at the latest after 10000 that nobody received */
-#define NBCOLL_CONFORMANCE_SHARED 32u  /* it has the shared group */
-#define NBCOLL_CONFORMANCE_QUEUES 64u  /* it has the group of queue pairs; asked of where ranks live in one process */
+#define NBCOLL_CONFORMANCE_ORDERED 1u    /* the messages of one sender arrive in the order of the posts */
+#define NBCOLL_CONFORMANCE_BULK 2u       /* it has the bulk group */
+#define NBCOLL_CONFORMANCE_WAKEUP 4u     /* it has the wakeup group; where ranks are processes, nobody sleeps without */
+#define NBCOLL_CONFORMANCE_KEEPS 8u      /* some posts are answered IN_FLIGHT */
+#define NBCOLL_CONFORMANCE_REFUSES 16u   /* a post is answered NOT_NOW at the latest after 10000 that nobody received */
+#define NBCOLL_CONFORMANCE_SHARED 32u    /* it has the shared group */
+#define NBCOLL_CONFORMANCE_QUEUES 64u    /* it has the group of queue pairs; asked of where ranks live in one process */
 #define NBCOLL_CONFORMANCE_RECEIVES 128u /* its queue pairs may share receives; likewise */
 
 typedef enum nbcoll_conformance_verdict {
@@ -88,8 +88,9 @@ struct nbcoll_conformance {
     uint32_t lost_ms; /* with open: a rank that is killed, or calls exec, is reported lost within this time */
     /* Told of each case as it ends; null: nobody is. 0: go on; else no further case is run. */
     int (*result)(const nbcoll_conformance *c, const nbcoll_conformance_result *r);
-    /* Optional, without open: makes `ep` lose `peer`, which lives, as a link between the two would that has failed: soon
-     * a progress of `ep` reports that. No call of transport.h does so. Null: whether the loss is mutual is not tested. */
+    /* Optional, without open: makes `ep` lose `peer`, which lives, as a link between the two would that has failed:
+     * soon a progress of `ep` reports that. No call of transport.h does so. Null: whether the loss is mutual is not
+     * tested. */
     void (*lose)(const nbcoll_conformance *c, void *made, nbcoll_endpoint *ep, int peer);
 };
 

@@ -73,9 +73,9 @@ typedef enum nbcoll_posted {
     NBCOLL_POST_NOT_NOW,   /* no room, or not connected to the peer yet (a transport may connect at the first post):
                               nothing happened. The core tries again after each progress, and may sleep until there is
                               room (see arm) */
-    NBCOLL_POST_LOST,      /* the peer is dead or unreachable: nothing happened, and all later posts to it get LOST. From
-                              now on it does not read or write this rank's memory, as after a report that it is lost
-                              (but see touches) */
+    NBCOLL_POST_LOST,      /* the peer is dead or unreachable: nothing happened, and all later posts to it get LOST.
+                              From now on it does not read or write this rank's memory, as after a report that it is
+                              lost (but see touches) */
     NBCOLL_POST_FAILED     /* the transport is broken, at least to this peer: nothing happened. The core counts the peer
                               as lost, as when a work request comes back with ERR_TRANSPORT: operations with it end with
                               ERR_PEER_LOST on all ranks. The core tries no other way */

@@ -11,8 +11,8 @@
 /* Notes what has happened to a rank. The communicators learn of it from the drain. */
 void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how);
 
-/* As what a rank counts that its transport has just said to be lost: as CUT while it touches memory. It is given up, and
- * counts as dead, when progress reports the loss. */
+/* As what a rank counts that its transport has just said to be lost: as CUT while it touches memory. It is given up,
+ * and counts as dead, when progress reports the loss. */
 nbcolli_loss nbcolli_loss_of(const nbcolli_link *link, int peer);
 
 /* Takes back a post that waits there. */
@@ -29,8 +29,8 @@ void nbcolli_post_recall(nbcolli_post *post);
 static inline void nbcolli_post_send(nbcolli_post *post)
 {
     nbcolli_link *link = post->link;
-    nbcolli_post_is(post, link->transport.post(link->endpoint, post->peer, &post->wire, post->payload, post->bytes,
-                                               &post->work));
+    nbcolli_post_is(
+        post, link->transport.post(link->endpoint, post->peer, &post->wire, post->payload, post->bytes, &post->work));
 }
 
 /* ---- control messages -------------------------------------------------------------------------------------------- */
@@ -67,8 +67,8 @@ static inline int nbcolli_control_may(nbcoll_context *c)
 static inline nbcolli_header nbcolli_header_to(nbcoll_comm *comm, int rank, nbcolli_type type, uint64_t tag)
 {
     const nbcolli_peer *peer = &comm->peer[rank];
-    nbcolli_header h = {.comm = comm->id, .tag = tag, .source = (uint32_t)comm->rank, .to = (uint32_t)rank,
-                        .type = (uint8_t)type};
+    nbcolli_header h = {
+        .comm = comm->id, .tag = tag, .source = (uint32_t)comm->rank, .to = (uint32_t)rank, .type = (uint8_t)type};
     h.credits = (uint16_t)peer->pair->owed; /* a peer has no more of them */
     peer->pair->owed -= h.credits;
     return h;
