@@ -266,7 +266,6 @@ void chain_begin(rank *r, int n)
     *h = (chain){.next = r->chains,
                  .rank = r,
                  .item = n,
-                 .form = (chain_form)rank_choose(r, CHAIN_FORMS),
                  .each = *i,
                  .making = *i,
                  .moves = i->moves,
@@ -274,8 +273,9 @@ void chain_begin(rank *r, int n)
                  .comm = &r->comm[i->made],
                  .is_making = true,
                  .is_active = true,
-                 .waits = i->is_first,
-                 .random = next_random(&r->random)};
+                 .waits = i->is_first};
+    h->form = (chain_form)rank_choose(r, CHAIN_FORMS);
+    h->random = next_random(&r->random);
     h->each.kind = ITEM_CALL;
     h->each.comm = i->made;
     r->chains = h;

@@ -173,7 +173,8 @@ void elements_run(rank *r, int n)
     *x = (elements){.rank = r, .item = i, .index = n, .at = at.rank, .ranks = at.size};
     x->what = (elements_kind)(next_random(&random) % ELEMENTS_KINDS);
     x->root = (int)(next_random(&random) % (uint64_t)at.size);
-    x->count = 1 + next_random(&random) % (x->what == COLUMNS || next_random(&random) % 4 ? ROWS_MOST : WORDS_MOST);
+    uint64_t drawn = next_random(&random);
+    x->count = 1 + drawn % (x->what == COLUMNS || next_random(&random) % 4 ? ROWS_MOST : WORDS_MOST);
     x->stride = 1 + (size_t)r->actor->rank % 20;
     r->builds = true; /* outside of its context */
     while ((status = make(x)) != NBCOLL_OK && rank_is_refused(r, n, status, tries++))

@@ -69,8 +69,10 @@ static void draw_letters(exchange *x)
     int letters = 1 + (int)(next_random(&random) % LETTERS_MOST);
 
     while (x->letters < letters) {
-        letter l = {(int)(next_random(&random) % ranks), (int)(next_random(&random) % ranks),
-                    (int)(next_random(&random) % 3), ONE_OF(&random, 0, 0, 8, 48, 200, 1000, 5000, longest), false};
+        letter l = {.from = (int)(next_random(&random) % ranks)};
+        l.to = (int)(next_random(&random) % ranks);
+        l.tag = (int)(next_random(&random) % 3);
+        l.bytes = ONE_OF(&random, 0, 0, 8, 48, 200, 1000, 5000, longest);
         while (is_taken(x, &l))
             l.bytes++;
         x->mine += l.to == x->at;

@@ -32,7 +32,9 @@ static void draw_groups(net *n, uint64_t *r)
         g = HAS_GET | HAS_PUT;
         break;
     default:
-        g = HAS_GET | PLAIN_KEYS | ANY_LOCAL | HAS_SHARED | (draw(r, 2) ? HAS_VIEW : 0u) | (draw(r, 4) ? 0u : HAS_PUT);
+        g = HAS_GET | PLAIN_KEYS | ANY_LOCAL | HAS_SHARED;
+        g |= draw(r, 2) ? HAS_VIEW : 0u;
+        g |= draw(r, 4) ? 0u : HAS_PUT;
     }
     if (g && !(g & PLAIN_KEYS))
         g |= draw(r, 3) ? 0u : draw(r, 2) ? ANY_LOCAL : ANY_LOCAL | PLAIN_KEYS;
@@ -212,11 +214,11 @@ static size_t draw_count(uint64_t *r, int ranks)
 static void draw_call(item *i, uint64_t *r, int ranks)
 {
     i->kind = ITEM_CALL;
-    i->o = (operation){.what = (nbcoll_operation)draw(r, NBCOLL_OPERATION_COUNT),
-                       .root = (int)draw(r, 1000),
-                       .count = draw_count(r, ranks),
-                       .in_place = (int)draw(r, 2),
-                       .seed = next_random(r)};
+    i->o = (operation){.what = (nbcoll_operation)draw(r, NBCOLL_OPERATION_COUNT)};
+    i->o.root = (int)draw(r, 1000);
+    i->o.count = draw_count(r, ranks);
+    i->o.in_place = (int)draw(r, 2);
+    i->o.seed = next_random(r);
     i->o.how = operation_reduction((size_t)draw(r, operation_reductions()));
     if (!combines(i->o.what))
         i->o.how.type = (nbcoll_type)draw(r, NBCOLL_TYPE_COUNT);
@@ -450,7 +452,8 @@ static void draw_fault(plan *p, uint64_t *r, fault_kind kind)
 {
     fault *f = &p->fault[p->faults++];
     uint64_t calls = (uint64_t)p->items;
-    *f = (fault){kind, (int)draw(r, (uint64_t)p->ranks), 0, 0, 1, (int)draw(r, 2)};
+    *f = (fault){.kind = kind, .rank = (int)draw(r, (uint64_t)p->ranks), .many = 1};
+    f->late = (int)draw(r, 2);
     f->other = (f->rank + 1 + (int)draw(r, (uint64_t)p->ranks - 1)) % p->ranks;
     switch (kind) {
     case FAULT_MEMORY:

@@ -42,7 +42,8 @@
  *
  * mutants.py changes the engine in one place at a time, and says which changes are found.
  *
- * A seed is a job; the same seed is the same job, to the bit: its log has a hash, which is printed. */
+ * A seed is a job; the same seed is the same job, to the bit: its log has a hash, which is printed. So each expression
+ * draws once, or in an order that C says: compilers choose the order of operands, arguments and initializers. */
 #ifndef STORM_H
 #define STORM_H
 

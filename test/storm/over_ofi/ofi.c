@@ -101,16 +101,15 @@ static void draw_provider(const plan *p)
                                 FI_MR_LOCAL | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED, FI_MR_ENDPOINT,
                                 FI_MR_RAW | FI_MR_PROV_KEY | FI_MR_LOCAL};
     uint64_t r = mix(p->seed, 61);
-    fake_provider = (fake){.world = &provider_world,
-                           .seed = mix(p->seed, 62),
-                           .mr_mode = modes[next_random(&r) % 5],
-                           .key_bytes = ONE_OF(&r, 16, 32, 64), /* longer than 32: fragments */
-                           .inject = ONE_OF(&r, 0, 16, 64),
-                           .piece = ONE_OF(&r, 0, 0, 1000, 4096),
-                           .has_rma = next_random(&r) % 4 > 0,
-                           .has_fd = next_random(&r) % 3 > 0,
-                           .refused = (unsigned)ONE_OF(&r, 0, 0, 30, 300, 700),
-                           .late = (unsigned)ONE_OF(&r, 1, 2 * MICROSECOND, 100 * MICROSECOND, 5 * MILLISECOND)};
+    fake_provider = (fake){.world = &provider_world, .seed = mix(p->seed, 62)};
+    fake_provider.mr_mode = modes[next_random(&r) % 5];
+    fake_provider.key_bytes = ONE_OF(&r, 16, 32, 64); /* longer than 32: fragments */
+    fake_provider.inject = ONE_OF(&r, 0, 16, 64);
+    fake_provider.piece = ONE_OF(&r, 0, 0, 1000, 4096);
+    fake_provider.has_rma = next_random(&r) % 4 > 0;
+    fake_provider.has_fd = next_random(&r) % 3 > 0;
+    fake_provider.refused = (unsigned)ONE_OF(&r, 0, 0, 30, 300, 700);
+    fake_provider.late = (unsigned)ONE_OF(&r, 1, 2 * MICROSECOND, 100 * MICROSECOND, 5 * MILLISECOND);
 }
 
 static climate draw_climate(const plan *p)
