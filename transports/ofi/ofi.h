@@ -129,6 +129,7 @@ typedef struct nbcolli_ofi_buffer {
 } nbcolli_ofi_buffer;
 
 #define NBCOLLI_OFI_FRONT (sizeof(nbcolli_ofi_front) + sizeof(nbcoll_header)) /* of a message: 64 */
+#define NBCOLLI_OFI_AT_ONCE 16320u /* bytes of the longest payload that ofi_rxm sends at once, by default */
 
 typedef struct nbcolli_ofi_slab {
     void *at;

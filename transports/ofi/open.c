@@ -83,16 +83,13 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
     uint32_t lost_ms = c->lost_ms ? c->lost_ms : 6000;
 
     e->credits = c->credits ? c->credits : 16;
-    e->payload = c->payload ? c->payload : 4096;
-    const uint32_t fit = NBCOLLI_OFI_KEPT / (uint32_t)(NBCOLLI_OFI_FRONT + e->payload);
+    e->payload = c->payload ? c->payload : NBCOLLI_OFI_AT_ONCE;
     e->lost_ns = lost_ms * NBCOLLI_OFI_MS;
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
         lost_ms < 1000 || lost_ms > 600000)
         return NBCOLL_ERR_CONFIG;
-    e->credits = e->credits < fit ? e->credits : fit;
     /* Of the order of TCP's on a fast network, where nothing could be measured. */
     e->base.limits = (nbcoll_limits){.size = sizeof(nbcoll_limits),
-                                     .payload = e->payload,
                                      .key_bytes = 32,
                                      .price = {.alpha_ns = 15000,
                                                .overhead_ns = 3000,
@@ -133,6 +130,12 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
 {
     nbcoll_status status = nbcolli_ofi_find(e, c);
 
+    /* Longer ones its ofi_rxm announces: they would move only while the sender calls the provider. */
+    if (status == NBCOLL_OK && strstr(e->info->fabric_attr->prov_name, "ofi_rxm") && e->payload > NBCOLLI_OFI_AT_ONCE)
+        e->payload = NBCOLLI_OFI_AT_ONCE;
+    const uint32_t fit = NBCOLLI_OFI_KEPT / (uint32_t)(NBCOLLI_OFI_FRONT + e->payload);
+    e->credits = e->credits < fit ? e->credits : fit;
+    e->base.limits.payload = e->payload;
     *mine = (nbcolli_ofi_place){
         .magic = NBCOLLI_OFI_MAGIC, .ranks = (uint32_t)c->ranks, .credits = e->credits, .payload = e->payload};
     if (status == NBCOLL_OK && e->os->random(&e->nonce, sizeof e->nonce, 0) != sizeof e->nonce)
