@@ -114,17 +114,6 @@ static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)
     return true;
 }
 
-static void nbcolli_ofi_tell_cores(const nbcolli_ofi_end *e, nbcolli_ofi_place *mine)
-{
-    const nbcolli_cores cores = e->os->cores();
-    uint64_t hash = 0;
-
-    for (int i = 0; i < NBCOLLI_CORES / 64; i++)
-        hash = nbcolli_splitmix(hash ^ cores.word[i]);
-    mine->cores = (uint32_t)nbcolli_cores_count(&cores);
-    mine->mask = (uint32_t)hash;
-}
-
 /* All that an endpoint has, and where that is. */
 static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_config *c, nbcolli_ofi_place *mine)
 {
@@ -148,7 +137,7 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
         return status;
     mine->nonce = e->nonce;
     mine->machine = e->os->machine(&mine->watch);
-    nbcolli_ofi_tell_cores(e, mine);
+    mine->mask = e->os->cores(&mine->cores);
     mine->provider = nbcolli_ofi_provider_hash(e);
     mine->prices = nbcolli_ofi_try(e, mine);
     if (!nbcolli_ofi_join_descriptors(e))
@@ -282,7 +271,7 @@ static bool nbcolli_ofi_meet_one(nbcolli_ofi_end *e, int rank, const nbcolli_ofi
            (!e->bulk || fi_av_insert(e->av, place->bulk.at, 1, &p->bulk_to, 0, NULL) == 1);
 }
 
-/* Ranks that may use the same cores of the same machine share them. Of others that may use some of these nothing is
+/* Ranks that may use the same cores of the same kernel share them. Of others that may use some of these nothing is
  * known. */
 static uint32_t nbcolli_ofi_ranks_per_core(const nbcolli_ofi_end *e, const nbcoll_ofi_address all[])
 {
@@ -292,7 +281,7 @@ static uint32_t nbcolli_ofi_ranks_per_core(const nbcolli_ofi_end *e, const nbcol
     memcpy(&mine, &all[e->base.rank], sizeof mine);
     for (int rank = 0; rank < e->base.ranks; rank++) {
         memcpy(&its, &all[rank], sizeof its);
-        alike += its.machine == mine.machine && its.cores == mine.cores && its.mask == mine.mask;
+        alike += its.cores == mine.cores && its.mask == mine.mask;
     }
     return mine.cores ? (alike + mine.cores - 1) / mine.cores : 0;
 }
