@@ -3,7 +3,7 @@
 """nbcoll beside Open MPI and gloo between two machines: network namespaces of this host that a veth pair joins. As root.
 
 hosts.py BUILD against [option]...   operations, beside Open MPI's mtl ofi and btl tcp and gloo's tcp (bench/against)
-    --ranks 2,4,8  --mpi ofi,tcp  --operations ...  --bytes ...  --rounds N  --budget US
+    --ranks 2,4,8  --mpi ofi,tcp  --operations ...  --bytes FLOATS,...  --rounds N  --budget US  --provider NBCOLLS
 hosts.py BUILD raw [BYTES,... [PROVIDER]]   messages: sockets, libfabric's provider alone, ofi (bench/ofi)
 hosts.py BUILD hidden [MBIT]         what a driver hides of an allreduce where tbf limits the veth pair (bench/hidden)
 
@@ -65,7 +65,9 @@ def launched(build, ranks, mpi, arguments):
                f"10.99.0.1:{ranks // 2},10.99.0.2:{ranks // 2}", "--oversubscribe", "--bind-to none",
                f"--mca plm rsh --mca plm_rsh_agent {WORK}/agent --mca oob_tcp_if_include nb",
                f"--mca mpi_yield_when_idle {int(ranks > os.cpu_count())}", MPI[mpi].replace(";", "\\;"),
-               f"-n {ranks} {os.path.abspath(build)}/bench/against/openmpi -n nb -g {gloo}", *arguments]
+               f"-n {ranks} {os.path.abspath(build)}/bench/against/openmpi -n nb -g {gloo}",
+               # mtl ofi waits without yielding: in the real-time class it would wait for ever for a rank of its core
+               "-k" if ranks > os.cpu_count() else "", *arguments]
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
@@ -96,6 +98,7 @@ def us(entry):
 
 def against(build, options):
     rest = [f"-r {options.rounds} -u {options.budget}", *(f"-c {n}" for n in options.bytes.split(","))]
+    rest += [f"-p {options.provider}"] if options.provider else []
     rest += [f"-o {o}" for o in options.operations.split(",")]
     raw = open(options.raw, "a") if options.raw else None
     print("| ranks | | bytes | us | MPI over | us | ratio | gloo, us | ratio |\n|---|---|---|---:|---|---:|---|---:|---|")
@@ -143,7 +146,7 @@ def main():
         parser = argparse.ArgumentParser()
         for name, default in (("ranks", "2,4,8"), ("mpi", "ofi,tcp"), ("bytes", SIZES), ("rounds", "11"),
                               ("budget", "3000"), ("operations", "allreduce,bcast,allgather,alltoall,barrier"),
-                              ("raw", "")):
+                              ("raw", ""), ("provider", "")):
             parser.add_argument(f"--{name}", default=default)
         against(build, parser.parse_args(rest))
 
