@@ -270,7 +270,7 @@ bool nbcolli_ofi_interface(struct sockaddr_in6 *at);
 /* Will this machine soon have a better address than the chosen one (null: none)? */
 bool nbcolli_ofi_is_coming(const void *chosen, bool may_be_loopback);
 
-/* How many cores the calling thread may use, and a hash of which, and of this kernel's start: containers share cores. */
+/* How many cores the calling thread may use, and a hash of which and of this kernel's start: containers share cores. */
 uint32_t nbcolli_ofi_cores(uint32_t *count);
 
 /* What place.machine holds. */
