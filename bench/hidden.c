@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What a driver hides of an allreduce between two machines: network namespaces SPACE0 and SPACE1, joined by a link whose
- * rate the caller has limited (bench/hosts.py). One rank in each, bound to a core with its driver, multiplies matrices
- * between start and wait and calls nothing else; openblas, one thread.
+ * What a driver hides of an allreduce between two machines: network namespaces SPACE0 and SPACE1, joined by a link of
+ * which the caller has limited the rate (bench/hosts.py). One rank in each, bound to a core with its driver, multiplies
+ * matrices between start and wait and calls nothing else; openblas, one thread.
  *
  *     hidden SPACE [BYTES [ROUNDS]]
  *
