@@ -94,8 +94,8 @@ extern const char *const form_names[ALL_FORMS];
 
 /* Opens nbcoll over shm, with so many bytes for nbcoll_mem_alloc. `id` is rank 0's. */
 ours *ours_open(world *w, const char id[41], size_t memory);
-/* Over what nbcoll_cluster_open chooses between machines. */
-ours *ours_open_apart(world *w);
+/* Over what nbcoll_cluster_open chooses between machines; `provider` of libfabric, or null. */
+ours *ours_open_apart(world *w, const char *provider);
 void ours_close(ours *o, world *w);
 void *ours_alloc(ours *o, size_t bytes); /* memory of nbcoll_mem_alloc; null if there is none */
 void ours_free(ours *o, void *memory);

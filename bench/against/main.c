@@ -31,6 +31,7 @@ typedef struct plan {
     const char *spoil; /* a library whose results are made wrong: for tests of the check */
     const char *interface; /* the ranks are on several machines, which it joins; null: on one */
     const char *directory; /* where gloo's ranks meet; null: it is left out */
+    const char *provider;  /* nbcoll's, of libfabric; null: what it takes by itself */
 } plan;
 
 typedef struct bench {
@@ -372,7 +373,7 @@ static nbcoll_operation operation_named(const char *name)
 static void take_arguments(plan *p, int argc, char *argv[])
 {
     int option;
-    while ((option = getopt(argc, argv, "o:c:b:r:i:u:s:l:h:n:g:xk")) != -1) {
+    while ((option = getopt(argc, argv, "o:c:b:r:i:u:s:l:h:n:g:p:xk")) != -1) {
         if (option == 'o')
             p->operation[p->operations++ % NBCOLL_OPERATION_COUNT] = operation_named(optarg);
         else if (option == 'c')
@@ -392,6 +393,8 @@ static void take_arguments(plan *p, int argc, char *argv[])
             p->high = atof(optarg);
         else if (option == 'n')
             p->interface = optarg;
+        else if (option == 'p')
+            p->provider = optarg;
         else if (option == 'g')
             p->directory = optarg;
         else if (option == 'x')
@@ -435,7 +438,7 @@ static void open_all(bench *b)
         give_up("rank %d: rank 0's shared memory cannot be opened", w->rank);
     meet(w, NULL, NULL);
     b->copies = copies_open(w);
-    b->ours = p->interface ? ours_open_apart(w) : ours_open(w, first.id.text, memory);
+    b->ours = p->interface ? ours_open_apart(w, p->provider) : ours_open(w, first.id.text, memory);
     if (p->directory && gloo_open(w->rank, w->ranks, p->interface, p->directory) != 0)
         fprintf(stderr, "gloo is left out\n");
 }

@@ -50,10 +50,11 @@ ours *ours_open(world *w, const char id[41], size_t memory)
     return open_over(w, 1, &end, status);
 }
 
-ours *ours_open_apart(world *w)
+ours *ours_open_apart(world *w, const char *provider)
 {
+    const nbcoll_ofi_config ofi = {.size = sizeof ofi, .provider = provider};
     const nbcoll_cluster_config config = {
-        .size = sizeof config, .rank = w->rank, .ranks = w->ranks, .exchange = theirs_exchange};
+        .size = sizeof config, .rank = w->rank, .ranks = w->ranks, .exchange = theirs_exchange, .ofi = &ofi};
     nbcoll_endpoint *end[2];
     int n = 0;
     nbcoll_status status = nbcoll_cluster_open(&config, end, &n);

@@ -490,7 +490,7 @@ typedef struct nbcoll_comm_config {
                               is more. A short allreduce of two ranks takes 5 KB */
 } nbcoll_comm_config;
 /* clang-format off */
-#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 65536, 4096, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define NBCOLL_COMM_DEFAULTS { sizeof(nbcoll_comm_config), 32, 8, 65536, 65536, NBCOLL_BY_COST, 0, 0, 0, 0, 0, 0, 0, 0 }
 /* clang-format on */
 
 /* Makes the communicator of all ranks of `endpoint`. Each rank calls it. From then on the context owns the endpoint,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ofi.h"
+#include "../../src/host/crowding.h"
 
 static bool nbcolli_ofi_is_loopback(const struct sockaddr_in6 *at)
 {
@@ -90,20 +91,36 @@ bool nbcolli_ofi_is_coming(const void *chosen, bool may_be_loopback)
 
 /* ---- which machine this is --------------------------------------------------------------------------------------- */
 
-uint32_t nbcolli_ofi_machine(const struct sockaddr_in6 *at)
+static uint64_t nbcolli_ofi_boot(uint64_t hash)
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    uint64_t boot[5] = {0}, hash = 0;
-    struct stat s;
+    uint64_t boot[5] = {0};
 
     if (fd >= 0) {
         if (read(fd, boot, sizeof boot - 1) < 0)
             boot[0] = 0;
         close(fd);
     }
-    if (stat("/proc/self/ns/net", &s) == 0)
-        hash = s.st_ino;
     for (int i = 0; i < 5; i++)
         hash = nbcolli_splitmix(hash ^ boot[i]);
+    return hash;
+}
+
+uint32_t nbcolli_ofi_cores(uint32_t *count)
+{
+    const nbcolli_cores cores = nbcolli_cores_allowed();
+    uint64_t hash = nbcolli_ofi_boot(0);
+
+    for (int i = 0; i < NBCOLLI_CORES / 64; i++)
+        hash = nbcolli_splitmix(hash ^ cores.word[i]);
+    *count = (uint32_t)nbcolli_cores_count(&cores);
+    return (uint32_t)hash;
+}
+
+uint32_t nbcolli_ofi_machine(const struct sockaddr_in6 *at)
+{
+    struct stat s;
+    uint64_t hash = nbcolli_ofi_boot(stat("/proc/self/ns/net", &s) == 0 ? s.st_ino : 0);
+
     return (uint32_t)hash << 1 | nbcolli_ofi_is_loopback(at);
 }

@@ -62,7 +62,7 @@ typedef struct nbcolli_ofi_place {
     nbcolli_ofi_prices prices;
     struct sockaddr_in6 watch;       /* an IPv4 address is mapped */
     uint32_t machine;                /* a hash that ends with 1 if only this machine reaches the address, else with 0 */
-    uint32_t cores, mask;            /* that this rank may use; a hash of which ones. 0: not known */
+    uint32_t cores, mask;            /* see nbcolli_ofi_cores; 0: not known */
     nbcolli_ofi_name messages, bulk; /* bulk.bytes 0: takes no puts */
 } nbcolli_ofi_place;
 
@@ -129,6 +129,7 @@ typedef struct nbcolli_ofi_buffer {
 } nbcolli_ofi_buffer;
 
 #define NBCOLLI_OFI_FRONT (sizeof(nbcolli_ofi_front) + sizeof(nbcoll_header)) /* of a message: 64 */
+#define NBCOLLI_OFI_AT_ONCE 16320u /* bytes of the longest payload that ofi_rxm sends at once, by default */
 
 typedef struct nbcolli_ofi_slab {
     void *at;
@@ -268,6 +269,9 @@ bool nbcolli_ofi_interface(struct sockaddr_in6 *at);
 
 /* Will this machine soon have a better address than the chosen one (null: none)? */
 bool nbcolli_ofi_is_coming(const void *chosen, bool may_be_loopback);
+
+/* How many cores the calling thread may use, and a hash of which and of this kernel's start: containers share cores. */
+uint32_t nbcolli_ofi_cores(uint32_t *count);
 
 /* What place.machine holds. */
 uint32_t nbcolli_ofi_machine(const struct sockaddr_in6 *at);

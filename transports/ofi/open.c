@@ -83,16 +83,13 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
     uint32_t lost_ms = c->lost_ms ? c->lost_ms : 6000;
 
     e->credits = c->credits ? c->credits : 16;
-    e->payload = c->payload ? c->payload : 4096;
-    const uint32_t fit = NBCOLLI_OFI_KEPT / (uint32_t)(NBCOLLI_OFI_FRONT + e->payload);
+    e->payload = c->payload ? c->payload : 16384;
     e->lost_ns = lost_ms * NBCOLLI_OFI_MS;
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
         lost_ms < 1000 || lost_ms > 600000)
         return NBCOLL_ERR_CONFIG;
-    e->credits = e->credits < fit ? e->credits : fit;
     /* Of the order of TCP's on a fast network, where nothing could be measured. */
     e->base.limits = (nbcoll_limits){.size = sizeof(nbcoll_limits),
-                                     .payload = e->payload,
                                      .key_bytes = 32,
                                      .price = {.alpha_ns = 15000,
                                                .overhead_ns = 3000,
@@ -117,22 +114,17 @@ static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)
     return true;
 }
 
-static void nbcolli_ofi_tell_cores(const nbcolli_ofi_end *e, nbcolli_ofi_place *mine)
-{
-    const nbcolli_cores cores = e->os->cores();
-    uint64_t hash = 0;
-
-    for (int i = 0; i < NBCOLLI_CORES / 64; i++)
-        hash = nbcolli_splitmix(hash ^ cores.word[i]);
-    mine->cores = (uint32_t)nbcolli_cores_count(&cores);
-    mine->mask = (uint32_t)hash;
-}
-
 /* All that an endpoint has, and where that is. */
 static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_config *c, nbcolli_ofi_place *mine)
 {
     nbcoll_status status = nbcolli_ofi_find(e, c);
 
+    /* Longer ones its ofi_rxm announces: they would move only while the sender calls the provider. */
+    if (status == NBCOLL_OK && strstr(e->info->fabric_attr->prov_name, "ofi_rxm") && e->payload > NBCOLLI_OFI_AT_ONCE)
+        e->payload = NBCOLLI_OFI_AT_ONCE;
+    const uint32_t fit = NBCOLLI_OFI_KEPT / (uint32_t)(NBCOLLI_OFI_FRONT + e->payload);
+    e->credits = e->credits < fit ? e->credits : fit;
+    e->base.limits.payload = e->payload;
     *mine = (nbcolli_ofi_place){
         .magic = NBCOLLI_OFI_MAGIC, .ranks = (uint32_t)c->ranks, .credits = e->credits, .payload = e->payload};
     if (status == NBCOLL_OK && e->os->random(&e->nonce, sizeof e->nonce, 0) != sizeof e->nonce)
@@ -145,7 +137,7 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
         return status;
     mine->nonce = e->nonce;
     mine->machine = e->os->machine(&mine->watch);
-    nbcolli_ofi_tell_cores(e, mine);
+    mine->mask = e->os->cores(&mine->cores);
     mine->provider = nbcolli_ofi_provider_hash(e);
     mine->prices = nbcolli_ofi_try(e, mine);
     if (!nbcolli_ofi_join_descriptors(e))
@@ -279,7 +271,7 @@ static bool nbcolli_ofi_meet_one(nbcolli_ofi_end *e, int rank, const nbcolli_ofi
            (!e->bulk || fi_av_insert(e->av, place->bulk.at, 1, &p->bulk_to, 0, NULL) == 1);
 }
 
-/* Ranks that may use the same cores of the same machine share them. Of others that may use some of these nothing is
+/* Ranks that may use the same cores of the same kernel share them. Of others that may use some of these nothing is
  * known. */
 static uint32_t nbcolli_ofi_ranks_per_core(const nbcolli_ofi_end *e, const nbcoll_ofi_address all[])
 {
@@ -289,7 +281,7 @@ static uint32_t nbcolli_ofi_ranks_per_core(const nbcolli_ofi_end *e, const nbcol
     memcpy(&mine, &all[e->base.rank], sizeof mine);
     for (int rank = 0; rank < e->base.ranks; rank++) {
         memcpy(&its, &all[rank], sizeof its);
-        alike += its.machine == mine.machine && its.cores == mine.cores && its.mask == mine.mask;
+        alike += its.cores == mine.cores && its.mask == mine.mask;
     }
     return mine.cores ? (alike + mine.cores - 1) / mine.cores : 0;
 }

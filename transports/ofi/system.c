@@ -127,7 +127,7 @@ static void nbcolli_ofi_os_flush(int fd)
 const struct nbcolli_ofi_system nbcolli_ofi_system = {
     .random = getrandom,
     .machine = nbcolli_ofi_machine,
-    .cores = nbcolli_cores_allowed,
+    .cores = nbcolli_ofi_cores,
     .interface = nbcolli_ofi_interface,
     .sleep = nbcolli_sleep,
     .gather = nbcolli_ofi_os_gather,

@@ -16,13 +16,12 @@
 #include <sys/socket.h>
 
 #include "nbcoll/ofi.h"
-#include "../../src/host/crowding.h"
 #include "../../src/host/sleep.h"
 
 struct nbcolli_ofi_system {
     ssize_t (*random)(void *to, size_t bytes, unsigned flags);
     uint32_t (*machine)(const struct sockaddr_in6 *at); /* see nbcolli_ofi_machine */
-    nbcolli_cores (*cores)(void);                       /* where the calling thread may run */
+    uint32_t (*cores)(uint32_t *count);                 /* see nbcolli_ofi_cores */
     bool (*interface)(struct sockaddr_in6 *at);         /* see nbcolli_ofi_interface */
     nbcoll_status (*sleep)(const nbcoll_host *host, struct pollfd *fds, size_t n, uint64_t longest, uint64_t *looks);
     /* what is ready of several descriptors; timers */

@@ -542,9 +542,10 @@ static bool os_interface(struct sockaddr_in6 *at)
     return true;
 }
 
-static nbcolli_cores os_cores(void)
+static uint32_t os_cores(uint32_t *count)
 {
-    return (nbcolli_cores){{0}}; /* not known */
+    *count = 0; /* not known */
+    return 0;
 }
 
 const struct nbcolli_ofi_system lines_system = {.random = os_random,
