@@ -55,7 +55,8 @@ NBCOLLI_BEGIN
 typedef struct nbcoll_cluster_config {
     size_t size;
     int rank, ranks;
-    /* The host's allgather, called once, and once more if ofi is needed: all[r * bytes ..) becomes rank r's
+    /* The host's allgather, called once, once more if ofi is needed, and once more for each provider of libfabric that
+     * is tried where the best one differs by machine: all[r * bytes ..) becomes rank r's
      * mine[0..bytes). Its errors are returned. */
     nbcoll_status (*exchange)(void *user, const void *mine, void *all, size_t bytes);
     void *user;
@@ -71,7 +72,7 @@ typedef struct nbcoll_cluster_config {
 /* Opens this rank's endpoints: end[0..*n). One, shm, where all ranks are on one machine (and of one `part`, one network
  * and PID namespace); else two, shm and verbs, or shm and ofi if a rank has no active RDMA device; with NO_SHM verbs or
  * ofi alone. The host's log is told what was chosen, and why. Collective; all ranks get the same *n, and the same
- * transports.
+ * transports; of ofi also the same provider: where the best one differs, the first that all have.
  *
  * Errors, with nothing left open. Of the arguments, found here and told nobody: NULL, RANK, CONFIG. On all ranks:
  * UNSUPPORTED (there are several machines, and a rank has neither, or this library has neither), LIMIT (more than

@@ -25,6 +25,7 @@ typedef struct nbcolli_cluster_entry {
 /* The same of libfabric. */
 typedef struct nbcolli_cluster_network {
     uint64_t status; /* of opening ofi */
+    char provider[48];
     nbcoll_ofi_address address;
 } nbcolli_cluster_network;
 
@@ -89,46 +90,89 @@ static nbcoll_status nbcolli_cluster_meet(nbcoll_endpoint *verbs, const nbcolli_
 #endif
 }
 
-static nbcoll_status nbcolli_cluster_ofi(const nbcoll_cluster_config *c, nbcoll_ofi_address *mine,
-                                         nbcoll_endpoint **out)
+/* With this provider; null: the host's, or the best. */
+static void nbcolli_cluster_ofi(const nbcoll_cluster_config *c, const char *provider, nbcolli_cluster_network *mine,
+                                nbcoll_endpoint **out)
 {
+    mine->status = NBCOLL_ERR_UNSUPPORTED;
 #ifdef NBCOLLI_CLUSTER_OFI
     nbcoll_ofi_config config = {0};
 
+    mine->status = NBCOLL_ERR_CONFIG;
+
     if (c->ofi && nbcolli_copy_tagged(&config, c->ofi, sizeof config) != NBCOLL_OK)
-        return NBCOLL_ERR_CONFIG;
+        return;
     config.size = sizeof config;
     config.rank = c->rank;
     config.ranks = c->ranks;
     config.host = c->host;
-    return nbcoll_ofi_open(&config, mine, out);
+    config.provider = provider ? provider : config.provider;
+    mine->status = (uint64_t)nbcoll_ofi_open(&config, &mine->address, out);
+    const char *name = *out ? nbcoll_ofi_provider(*out) : "";
+    strncpy(mine->provider, name, sizeof mine->provider - 1);
 #else
-    (void)c, (void)mine, (void)out;
-    return NBCOLL_ERR_UNSUPPORTED;
+    (void)c, (void)provider, (void)out;
 #endif
 }
 
 static nbcoll_status nbcolli_cluster_ofi_meet(nbcoll_endpoint *ofi, const nbcolli_cluster_network *network, int ranks,
                                               nbcoll_ofi_address *all)
 {
-    nbcoll_status status = NBCOLL_OK;
-
-    for (int i = 0; i < ranks; i++) {
-        status = status == NBCOLL_OK ? nbcolli_ended_as(network[i].status) : status;
+    for (int i = 0; i < ranks; i++)
         all[i] = network[i].address;
-    }
 #ifdef NBCOLLI_CLUSTER_OFI
-    return status == NBCOLL_OK ? nbcoll_ofi_meet(ofi, all) : status;
+    return nbcoll_ofi_meet(ofi, all);
 #else
     (void)ofi;
-    return status;
+    return NBCOLL_ERR_UNSUPPORTED;
 #endif
+}
+
+/* The first rank that has not opened, or (null: whatever it is) has another provider than that; -1: none. */
+static int nbcolli_cluster_lacks(const nbcolli_cluster_network *network, int ranks, const char *provider)
+{
+    for (int i = 0; i < ranks; i++)
+        if (network[i].status != NBCOLL_OK || (provider && strcmp(network[i].provider, provider) != 0))
+            return i;
+    return -1;
+}
+
+/* The best provider differs by machine: by turns all try what some rank found best, and at last what every network
+ * has. `first` is what all have said at first. */
+static nbcoll_status nbcolli_cluster_agree(const nbcoll_cluster_config *c, nbcolli_cluster_network *first,
+                                           nbcolli_cluster_network *network, nbcoll_endpoint **ofi)
+{
+    nbcolli_cluster_network mine;
+    nbcoll_status status = NBCOLL_OK;
+
+    for (int i = 0; i <= c->ranks && status == NBCOLL_OK; i++) {
+        const char *name = i < c->ranks ? first[i].provider : "tcp;ofi_rxm";
+        int before = 0, lacks;
+        while (before < i && strcmp(first[before].provider, name) != 0)
+            before++;
+        if (before < i)
+            continue;
+        nbcoll_endpoint_close(*ofi);
+        *ofi = NULL;
+        mine = (nbcolli_cluster_network){0};
+        nbcolli_cluster_ofi(c, name, &mine, ofi);
+        status = c->exchange(c->user, &mine, network, sizeof mine);
+        if (status != NBCOLL_OK)
+            break;
+        lacks = nbcolli_cluster_lacks(network, c->ranks, name);
+        if (lacks < 0) {
+            nbcolli_log(&c->host, NBCOLL_OK, "cluster: ofi by %s, which all ranks have", name);
+            return NBCOLL_OK;
+        }
+        nbcolli_log(&c->host, NBCOLL_OK, "cluster: ofi not by %s, which rank %d has not", name, lacks);
+    }
+    return status == NBCOLL_OK ? NBCOLL_ERR_UNSUPPORTED : status;
 }
 
 /* All ranks do this, or none. */
 static nbcoll_status nbcolli_cluster_network_open(const nbcoll_cluster_config *c, nbcoll_endpoint **out)
 {
-    size_t ranks = (size_t)c->ranks, networks = (ranks + 1) * sizeof(nbcolli_cluster_network);
+    size_t ranks = (size_t)c->ranks, networks = (2 * ranks + 1) * sizeof(nbcolli_cluster_network);
     size_t bytes = networks + ranks * sizeof(nbcoll_ofi_address);
     nbcolli_cluster_network *network = nbcolli_alloc(&c->host, bytes, 64);
     nbcoll_endpoint *ofi = NULL;
@@ -136,12 +180,19 @@ static nbcoll_status nbcolli_cluster_network_open(const nbcoll_cluster_config *c
     if (!network)
         return NBCOLL_ERR_MEMORY;
     memset((void *)network, 0, bytes);
-    nbcolli_cluster_network *mine = network + ranks;
-    mine->status = (uint64_t)nbcolli_cluster_ofi(c, &mine->address, &ofi);
+    nbcolli_cluster_network *again = network + ranks, *mine = again + ranks, *said = network;
+    nbcolli_cluster_ofi(c, NULL, mine, &ofi);
     nbcoll_status status = c->exchange(c->user, mine, network, sizeof *network);
+    int lacks = status == NBCOLL_OK ? nbcolli_cluster_lacks(network, c->ranks, NULL) : -1;
+    if (lacks >= 0)
+        status = nbcolli_ended_as(network[lacks].status);
+    else if (status == NBCOLL_OK && nbcolli_cluster_lacks(network, c->ranks, network->provider) >= 0) {
+        status = nbcolli_cluster_agree(c, network, again, &ofi);
+        said = again;
+    }
     if (status == NBCOLL_OK)
-        status = nbcolli_cluster_ofi_meet(ofi, network, c->ranks,
-                                          (nbcoll_ofi_address *)(void *)((char *)network + networks));
+        status =
+            nbcolli_cluster_ofi_meet(ofi, said, c->ranks, (nbcoll_ofi_address *)(void *)((char *)network + networks));
     nbcolli_free(&c->host, network, bytes);
     if (status != NBCOLL_OK) {
         nbcoll_endpoint_close(ofi);
@@ -190,8 +241,10 @@ static void nbcolli_cluster_say(const nbcoll_cluster_config *c, const nbcolli_cl
     else if (verbs == NBCOLL_OK)
         nbcolli_log(&c->host, NBCOLL_OK, "cluster: %sverbs for all %d ranks: each has a device", within, c->ranks);
     else if (verbs == NBCOLL_ERR_UNSUPPORTED && c->flags & NBCOLL_CLUSTER_NO_OFI)
-        nbcolli_log(&c->host, verbs, "cluster: nothing joins the machines: rank %d has no RDMA device, and ofi is not "
-                    "wanted", lacking);
+        nbcolli_log(&c->host, verbs,
+                    "cluster: nothing joins the machines: rank %d has no RDMA device, and ofi is not "
+                    "wanted",
+                    lacking);
     else if (verbs == NBCOLL_ERR_UNSUPPORTED)
         nbcolli_log(&c->host, NBCOLL_OK, "cluster: %sofi for all %d ranks: rank %d has no RDMA device%s", within,
                     c->ranks, lacking, c->flags & NBCOLL_CLUSTER_NO_VERBS ? ", as is wanted" : "");

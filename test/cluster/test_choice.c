@@ -17,6 +17,22 @@ nbcoll_status __wrap_nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll
     return asked->verbs[config->rank];
 }
 
+#ifdef HAS_NETWORK_STAND_IN
+static int only_rank = -1; /* has "net", and finds that best; the others have not; -1: each rank has all */
+nbcoll_status __real_nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out);
+nbcoll_status __wrap_nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out);
+nbcoll_status __wrap_nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out)
+{
+    nbcoll_ofi_config c = *config;
+
+    if (c.rank == only_rank && !c.provider)
+        c.provider = "net";
+    else if (c.provider && strcmp(c.provider, "net") == 0 && only_rank >= 0 && c.rank != only_rank)
+        return NBCOLL_ERR_UNSUPPORTED;
+    return __real_nbcoll_ofi_open(&c, mine, out);
+}
+#endif
+
 static void choose(int rank, void *user)
 {
     table *t = user;
@@ -72,12 +88,30 @@ static void a_network_joins_those_of_whom_one_has_no_device(void **state)
     expect(t, NBCOLL_OK, "shm within machines, ofi for all 3 ranks: rank 2 has no RDMA device");
 }
 
+#ifdef HAS_NETWORK_STAND_IN
+static void all_take_a_provider_that_all_have(void **state)
+{
+    table *t = shared_memory(sizeof *t);
+
+    (void)state;
+    needs_a_network();
+    t->part[RANKS - 1] = 1;
+    t->flags = NBCOLL_CLUSTER_NO_VERBS;
+    for (only_rank = 0; only_rank < RANKS; only_rank++)
+        expect(t, NBCOLL_OK, "ofi by tcp;ofi_rxm, which all ranks have");
+    only_rank = -1;
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_machine_needs_no_devices),
         cmocka_unit_test(a_rank_without_a_device_speaks_for_all),
         cmocka_unit_test(a_network_joins_those_of_whom_one_has_no_device),
+#ifdef HAS_NETWORK_STAND_IN
+        cmocka_unit_test(all_take_a_provider_that_all_have),
+#endif
     };
 #ifndef HAS_STAND_IN /* there is no nbcoll_verbs */
     return 77;

@@ -2,6 +2,8 @@
  * See conform.h. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <nbcoll/conformance.h>
 #include <nbcoll/ofi.h>
@@ -94,4 +96,20 @@ int conform(const nbcoll_ofi_config *usual, uint32_t promises, bool in_one_proce
     processes.lost_ms = LOST_MS;
     int failed_here = in_one_process ? nbcoll_conformance_run(&here) : 0, failed = nbcoll_conformance_run(&processes);
     return (failed_here > 0) + (failed > 0) + (failed_here < 0 && failed < 0);
+}
+
+int conform_side_by_side(const nbcoll_conformance all[], size_t n)
+{
+    int failed = 0, status;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; i < n; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            exit(nbcoll_conformance_run(&all[i]) != 0);
+        failed += pid < 0;
+    }
+    while (wait(&status) > 0)
+        failed += status != 0;
+    return failed;
 }

@@ -12,6 +12,7 @@
 #include <nbcoll/ofi.h>
 #include <rdma/fi_domain.h>
 
+#include "conform.h"
 #include "crew.h"
 #include "fake.h"
 
@@ -80,9 +81,11 @@ static void lose(const nbcoll_conformance *c, void *made, nbcoll_endpoint *ep, i
 
 int main(int argc, char **argv)
 {
-    int failed = 0;
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
+    nbcoll_conformance all[KINDS];
+    size_t n = 0;
 
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < KINDS; i++) {
         nbcoll_conformance c = {.size = sizeof c,
                                 .name = kinds[i].name,
                                 .user = &kinds[i],
@@ -96,7 +99,7 @@ int main(int argc, char **argv)
                                 .lose = lose};
         if (argc > 2 && strcmp(argv[2], kinds[i].name) != 0)
             continue;
-        failed += nbcoll_conformance_run(&c) != 0;
+        all[n++] = c;
     }
-    return failed;
+    return conform_side_by_side(all, n);
 }
