@@ -174,7 +174,7 @@ static nbcoll_status join(int rank, plan *p, member *m)
     config.ranks = p->ranks;
     if (p->is_patient) {
         config.timeout = 17; /* the device sends again after 537 ms */
-        config.connect_ms = 20000;
+        config.connect_ms = 5000;
     }
     nbcoll_endpoint *endpoint = board_open(&p->board, &config);
     CHECK(endpoint);
