@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * See elements.h. */
-#include <math.h>
 #include <string.h>
 
 #include "elements.h"
+#include "plain.h"
 
 static const struct {
     const char *name;
@@ -150,24 +150,7 @@ element_kind element_kind_of(int type)
 
 int element_has(int op, int type)
 {
-    element_kind kind = types[type].kind;
-    int is_integer = kind == SIGNED || kind == UNSIGNED, is_real = kind == FLOATING || kind == NARROW;
-
-    switch (op) {
-    case NBCOLL_SUM:
-    case NBCOLL_PROD: return is_integer || is_real || kind == COMPLEX;
-    case NBCOLL_MIN:
-    case NBCOLL_MAX: return is_integer || is_real;
-    case NBCOLL_LAND:
-    case NBCOLL_LOR:
-    case NBCOLL_LXOR: return is_integer || kind == LOGICAL;
-    case NBCOLL_BAND:
-    case NBCOLL_BOR:
-    case NBCOLL_BXOR: return is_integer || kind == BYTES;
-    case NBCOLL_MINLOC:
-    case NBCOLL_MAXLOC: return kind == PAIR;
-    default: return 1;
-    }
+    return op >= NBCOLL_OP_COUNT || (type < NBCOLL_TYPE_COUNT && plain_applies((nbcoll_op)op, (nbcoll_type)type));
 }
 
 void element_pack(int type, const void *at, void *to)
@@ -186,159 +169,7 @@ void element_unpack(int type, const void *from, void *at)
         memcpy(at, from, types[type].size);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
-
-/* Floating numbers of 16 bits: a sign, `fraction` bits at the end, the exponent between. */
-static int fraction_of(int type)
-{
-    return type == NBCOLL_HALF ? 10 : 7;
-}
-
-static int bias_of(int type)
-{
-    return type == NBCOLL_HALF ? 15 : 127;
-}
-
-static float narrow_value(int type, uint16_t bits)
-{
-    int fraction = fraction_of(type), exponent = (bits & 0x7fff) >> fraction, one = 1 << fraction;
-    float value = (float)(bits & (one - 1));
-
-    if (exponent == 2 * bias_of(type) + 1)
-        value = value != 0 ? NAN : INFINITY;
-    else if (exponent == 0)
-        value = ldexpf(value, 1 - bias_of(type) - fraction);
-    else
-        value = ldexpf(value + (float)one, exponent - bias_of(type) - fraction);
-    return bits >> 15 ? -value : value;
-}
-
-uint16_t element_narrow(int type, float value)
-{
-    int fraction = fraction_of(type), bias = bias_of(type), exponent;
-    uint16_t sign = signbit(value) ? 0x8000 : 0, infinite = (uint16_t)((2 * bias + 1) << fraction);
-
-    if (isnan(value))
-        return (uint16_t)(infinite | 1u << (fraction - 1));
-    if (isinf(value))
-        return sign | infinite;
-    frexpf(value, &exponent);
-    exponent = value != 0 && exponent > 2 - bias ? exponent - 1 : 1 - bias;
-    long scaled = (long)nearbyint(ldexp(fabs((double)value), fraction - exponent)); /* ties to even */
-    scaled += (long)(exponent + bias - 1) << fraction;
-    return sign | (scaled > infinite ? infinite : (uint16_t)scaled);
-}
-
-#define LESSER(T)                                                                                                      \
-    static T lesser_##T##_of(T l, T r)                                                                                 \
-    {                                                                                                                  \
-        if (r != r)                                                                                                    \
-            return l;                                                                                                  \
-        if (l != l)                                                                                                    \
-            return r;                                                                                                  \
-        return l < r || (l == r && signbit(l)) ? l : r;                                                                \
-    }
-typedef long double long_double;
-LESSER(float)
-LESSER(double)
-LESSER(long_double)
-
-/* Each rounded to T at once, whatever the compiler would like. */
-#define REAL(T)                                                                                                        \
-    static T real_##T(int op, T l, T r)                                                                                \
-    {                                                                                                                  \
-        volatile T result = 0;                                                                                         \
-        switch (op) {                                                                                                  \
-        case NBCOLL_SUM: result = l + r; break;                                                                        \
-        case NBCOLL_PROD: result = l * r; break;                                                                       \
-        case NBCOLL_MIN: result = lesser_##T##_of(l, r); break;                                                        \
-        default: result = l != l || r != r ? lesser_##T##_of(l, r) : -lesser_##T##_of(-l, -r);                         \
-        }                                                                                                              \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    static void complex_##T(int op, T to[2], const T l[2], const T r[2])                                               \
-    {                                                                                                                  \
-        if (op == NBCOLL_SUM) {                                                                                        \
-            to[0] = real_##T(op, l[0], r[0]);                                                                          \
-            to[1] = real_##T(op, l[1], r[1]);                                                                          \
-        } else {                                                                                                       \
-            to[0] = real_##T(NBCOLL_SUM, real_##T(op, l[0], r[0]), -real_##T(op, l[1], r[1]));                         \
-            to[1] = real_##T(NBCOLL_SUM, real_##T(op, l[0], r[1]), real_##T(op, l[1], r[0]));                          \
-        }                                                                                                              \
-    }
-REAL(float)
-REAL(double)
-REAL(long_double)
-
-static uint64_t integer(int op, int is_signed, uint64_t l, uint64_t r)
-{
-    int is_less = is_signed ? (int64_t)l < (int64_t)r : l < r;
-    switch (op) {
-    case NBCOLL_SUM: return l + r;
-    case NBCOLL_PROD: return l * r;
-    case NBCOLL_MIN: return is_less ? l : r;
-    case NBCOLL_MAX: return is_less ? r : l;
-    case NBCOLL_BAND: return l & r;
-    case NBCOLL_BOR: return l | r;
-    case NBCOLL_BXOR: return l ^ r;
-    case NBCOLL_LAND: return l && r;
-    case NBCOLL_LOR: return l || r;
-    default: return !l != !r;
-    }
-}
-
-/* Is the left pair the result? */
-static int takes_left(int op, long double l, int l_index, long double r, int r_index)
-{
-    if (isnan(l) != isnan(r))
-        return isnan(r);
-    if (isnan(l) || l == r)
-        return l_index <= r_index;
-    return op == NBCOLL_MINLOC ? l < r : l > r;
-}
-
 /* ---- combining ------------------------------------------------------------------------------------------------- */
-
-#define COMBINE_INTEGER(ctype)                                                                                         \
-    do {                                                                                                               \
-        ctype l, r;                                                                                                    \
-        memcpy(&l, left, sizeof l);                                                                                    \
-        memcpy(&r, right, sizeof r);                                                                                   \
-        l = (ctype)integer(op, types[type].kind == SIGNED, (uint64_t)l, (uint64_t)r);                                  \
-        memcpy(result, &l, sizeof l);                                                                                  \
-    } while (0)
-#define COMBINE_REAL(ctype)                                                                                            \
-    do {                                                                                                               \
-        ctype l, r;                                                                                                    \
-        memcpy(&l, left, sizeof l);                                                                                    \
-        memcpy(&r, right, sizeof r);                                                                                   \
-        l = real_##ctype(op, l, r);                                                                                    \
-        memcpy(result, &l, sizeof l);                                                                                  \
-    } while (0)
-#define COMBINE_COMPLEX(ctype)                                                                                         \
-    do {                                                                                                               \
-        ctype l[2], r[2], both[2];                                                                                     \
-        memcpy(l, left, sizeof l);                                                                                     \
-        memcpy(r, right, sizeof r);                                                                                    \
-        complex_##ctype(op, both, l, r);                                                                               \
-        memcpy(result, both, sizeof both);                                                                             \
-    } while (0)
-#define COMBINE_PAIR(ctype)                                                                                            \
-    do {                                                                                                               \
-        ctype l, r;                                                                                                    \
-        memcpy(&l, left, sizeof l);                                                                                    \
-        memcpy(&r, right, sizeof r);                                                                                   \
-        memmove(result, takes_left(op, l.value, l.index, r.value, r.index) ? left : right, sizeof l);                  \
-    } while (0)
-
-static void combine_narrow(int type, int op, void *result, const void *left, const void *right)
-{
-    uint16_t l, r;
-    memcpy(&l, left, sizeof l);
-    memcpy(&r, right, sizeof r);
-    l = element_narrow(type, real_float(op, narrow_value(type, l), narrow_value(type, r)));
-    memcpy(result, &l, sizeof l);
-}
 
 static void combine_bytes(int type, int op, void *result, const void *left, const void *right)
 {
@@ -351,35 +182,8 @@ static void combine_bytes(int type, int op, void *result, const void *left, cons
 
 void element_combine(int type, int op, void *result, const void *left, const void *right)
 {
-    if (op >= NBCOLL_OP_COUNT) {
+    if (op >= NBCOLL_OP_COUNT)
         combine_bytes(type, op, result, left, right);
-        return;
-    }
-    switch (type) {
-    case NBCOLL_BYTE:
-    case NBCOLL_BOOL:
-    case NBCOLL_UINT8: COMBINE_INTEGER(uint8_t); break;
-    case NBCOLL_INT8: COMBINE_INTEGER(int8_t); break;
-    case NBCOLL_INT16: COMBINE_INTEGER(int16_t); break;
-    case NBCOLL_UINT16: COMBINE_INTEGER(uint16_t); break;
-    case NBCOLL_INT32: COMBINE_INTEGER(int32_t); break;
-    case NBCOLL_UINT32: COMBINE_INTEGER(uint32_t); break;
-    case NBCOLL_INT64: COMBINE_INTEGER(int64_t); break;
-    case NBCOLL_UINT64: COMBINE_INTEGER(uint64_t); break;
-    case NBCOLL_FLOAT: COMBINE_REAL(float); break;
-    case NBCOLL_DOUBLE: COMBINE_REAL(double); break;
-    case NBCOLL_LONG_DOUBLE: COMBINE_REAL(long_double); break;
-    case NBCOLL_FLOAT_COMPLEX: COMBINE_COMPLEX(float); break;
-    case NBCOLL_DOUBLE_COMPLEX: COMBINE_COMPLEX(double); break;
-    case NBCOLL_LONG_DOUBLE_COMPLEX: COMBINE_COMPLEX(long_double); break;
-    case NBCOLL_FLOAT_INT: COMBINE_PAIR(nbcoll_float_int); break;
-    case NBCOLL_DOUBLE_INT: COMBINE_PAIR(nbcoll_double_int); break;
-    case NBCOLL_LONG_INT: COMBINE_PAIR(nbcoll_long_int); break;
-    case NBCOLL_INT_INT: COMBINE_PAIR(nbcoll_int_int); break;
-    case NBCOLL_SHORT_INT: COMBINE_PAIR(nbcoll_short_int); break;
-    case NBCOLL_LONG_DOUBLE_INT: COMBINE_PAIR(nbcoll_long_double_int); break;
-    case NBCOLL_DOUBLE_INT64: COMBINE_PAIR(nbcoll_double_int64); break;
-    case NBCOLL_INT64_INT64: COMBINE_PAIR(nbcoll_int64_int64); break;
-    default: combine_narrow(type, op, result, left, right);
-    }
+    else
+        plain_combine((nbcoll_reduction){(nbcoll_type)type, (nbcoll_op)op}, result, left, right);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Single elements, in plain serial C: of every predefined type, of a host type that travels as it is, and of one that
  * packs; what they are combined to by every predefined operation, a commutative one of the host's, one whose order
- * matters, and one that rounds. Written from the manual; nothing here calls the library's reductions. */
+ * matters, and one that rounds. Nothing here calls the library's reductions: see plain.h. */
 #ifndef ELEMENTS_H
 #define ELEMENTS_H
 
@@ -32,8 +32,6 @@ int element_has(int op, int type);
 /* The class that the manual gives the type. */
 typedef enum element_kind { SIGNED, UNSIGNED, FLOATING, NARROW, COMPLEX, LOGICAL, BYTES, PAIR, HOST } element_kind;
 element_kind element_kind_of(int type);
-/* The bits of a HALF or BFLOAT16 next to the value, ties to even. */
-uint16_t element_narrow(int type, float value);
 
 /* A rank's operand. Without `is_rounded` floating ones are chosen so that every order of combination is exact, with it
  * so that orders differ. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "plain.h"
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
@@ -70,7 +71,7 @@ static void put_real(int type, void *at, size_t i, long double value)
     case NBCOLL_DOUBLE_COMPLEX: PUT(double); break;
     case NBCOLL_LONG_DOUBLE:
     case NBCOLL_LONG_DOUBLE_COMPLEX: PUT(long double); break;
-    default: bits = element_narrow(type, (float)value); memcpy(at, &bits, sizeof bits);
+    default: bits = plain_narrow((nbcoll_type)type, (float)value); memcpy(at, &bits, sizeof bits);
     }
 #undef PUT
 }

@@ -96,16 +96,6 @@ static void succeeds(rank_main *main)
         assert_int_equal(status[i], 0);
 }
 
-/* Until so many have come, or nobody does. */
-static void await(atomic_int *count, int number)
-{
-    uint64_t begin = clock_ns();
-    while (atomic_load(count) < number) {
-        CHECK(clock_ns() - begin < 30 * SECOND);
-        sched_yield();
-    }
-}
-
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static void call_all_kinds(int rank, void *user)
@@ -205,7 +195,7 @@ static void tick_beside_a_program(int rank, void *user)
     }
     CHECK_STATUS(NBCOLL_OK, nbcoll_tick_start(a->m.context, 0, 0));
     if (is_last)
-        await(&a->s->started, RANKS - 1);
+        rank_await(&a->s->started, RANKS - 1);
     else
         CHECK_STATUS(NBCOLL_OK, nbcoll_ibarrier(a->m.comm, &program));
     CHECK_STATUS(NBCOLL_OK, nbcoll_ialltoallv(NBCOLL_IN_PLACE, NULL, NULL, got, counts, displs, NBCOLL_INT32, a->m.comm,
@@ -243,7 +233,7 @@ static void stop_rank_0(int rank, void *user)
     nbcoll_request request;
     if (rank == 1) {
         uint64_t begin = clock_ns();
-        await(&s->started, 1);
+        rank_await(&s->started, 1);
         while (!process_is_stopped(s->pid[0])) {
             CHECK(clock_ns() - begin < 30 * SECOND);
             sched_yield();
@@ -251,7 +241,7 @@ static void stop_rank_0(int rank, void *user)
         atomic_store(&s->seen, 1);
     }
     if (rank)
-        await(&s->seen, 1);
+        rank_await(&s->seen, 1);
     CHECK_STATUS(NBCOLL_OK, nbcoll_iallreduce(mine, sums, LARGE, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request));
     if (!rank) {
         atomic_store(&s->started, 1);
@@ -263,7 +253,7 @@ static void stop_rank_0(int rank, void *user)
     atomic_fetch_add(&s->ended, 1);
     if (rank != 1)
         return;
-    await(&s->ended, RANKS - 1);
+    rank_await(&s->ended, RANKS - 1);
     CHECK(process_is_stopped(s->pid[0]));
     kill(s->pid[0], SIGCONT);
 }
@@ -289,7 +279,7 @@ static void ends_with(actor *a, nbcoll_request *request, nbcoll_status status)
 static void start_but_for_the_last(int rank, actor *a, int32_t buffers[2], nbcoll_request *request)
 {
     if (rank == RANKS - 1) {
-        await(&a->s->started, RANKS - 1);
+        rank_await(&a->s->started, RANKS - 1);
         return;
     }
     CHECK_STATUS(NBCOLL_OK,
@@ -305,7 +295,7 @@ static void abandon_under_way(int rank, void *user)
     nbcoll_request request;
     start_but_for_the_last(rank, a, buffers, &request);
     if (rank == RANKS - 1) {
-        await(&a->s->seen, RANKS - 1);
+        rank_await(&a->s->seen, RANKS - 1);
         CHECK_STATUS(NBCOLL_OK,
                      nbcoll_iallreduce(&buffers[0], &buffers[1], 1, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request));
     } else {
@@ -353,7 +343,7 @@ static void lose_the_agent(int rank, void *user)
         kill(a->s->pid[AGENT], SIGKILL);
     else
         ends_with(a, &request, NBCOLL_ERR_PEER_LOST);
-    await(&a->s->ended, RANKS - 1); /* nobody left before */
+    rank_await(&a->s->ended, RANKS - 1); /* nobody left before */
     CHECK(buffers[1] == 0);
 }
 
@@ -373,13 +363,13 @@ static void cancel_on_rank_0(int rank, void *user)
     nbcoll_request request;
     start_but_for_the_last(rank, a, buffers, &request);
     if (rank == 0) {
-        await(&a->s->started, RANKS - 1);
+        rank_await(&a->s->started, RANKS - 1);
         CHECK_STATUS(NBCOLL_OK, nbcoll_cancel(request));
     }
     if (rank < RANKS - 1)
         ends_with(a, &request, rank ? NBCOLL_ERR_PEER_LOST : NBCOLL_ERR_CANCELLED);
     else
-        await(&a->s->ended, 1); /* who needs only this one's programs ends as it leaves */
+        rank_await(&a->s->ended, 1); /* who needs only this one's programs ends as it leaves */
     CHECK(buffers[1] == 0);
 }
 

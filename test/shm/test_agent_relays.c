@@ -162,16 +162,6 @@ static void run(scene *s, int killed)
         assert_true(status[i] == (i == killed ? SIGKILL : 0) || (i == victim && status[i] == SIGKILL));
 }
 
-/* Until so many have come, or nobody does. */
-static void await(atomic_int *count, int number)
-{
-    uint64_t begin = clock_ns();
-    while (atomic_load(count) < number) {
-        CHECK(clock_ns() - begin < 30 * SECOND);
-        sched_yield();
-    }
-}
-
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
 static void fill(unsigned char block[BYTES], int rank, int o)
@@ -417,7 +407,7 @@ static void call_and_lose(int rank, actor *a, int lost)
 {
     nbcoll_request q;
     if (rank == RANKS - 1) {
-        await(&a->s->started, RANKS - 1);
+        rank_await(&a->s->started, RANKS - 1);
         kill(a->s->pid[lost], SIGKILL);
     } else {
         call(a, 0, &q);
@@ -470,7 +460,7 @@ static void lose(int rank, actor *a, int lost)
 {
     uint64_t number;
     if (rank == RANKS - 1) {
-        await(&a->s->started, RANKS - 1);
+        rank_await(&a->s->started, RANKS - 1);
         kill(a->s->pid[lost], SIGKILL);
         CHECK_STATUS(NBCOLL_ERR_PEER_LOST, breaks(a->relays));
     } else {
@@ -518,12 +508,12 @@ static void lose_the_process_beside_a_stopped_leader(int rank, void *user)
     start(a, 0);
     atomic_fetch_add(&s->started, 1);
     if (rank == STOPPED + 1) {
-        await(&s->started, RANKS - 1);
+        rank_await(&s->started, RANKS - 1);
         for (uint64_t begin = clock_ns(); !process_is_stopped(s->pid[STOPPED]); sched_yield())
             CHECK(clock_ns() - begin < 30 * SECOND);
         kill(s->pid[RANKS], SIGKILL);
     } else
-        await(&s->ended, 1);
+        rank_await(&s->ended, 1);
     CHECK_STATUS(NBCOLL_ERR_PEER_LOST, nbcoll_relays_wait(a->relays, a->number[0], 10 * SECOND));
     if (rank == STOPPED + 1) {
         atomic_store(&s->ended, 1);
@@ -577,7 +567,7 @@ static void live_until_somebody_dies(int rank, void *user)
     condemned = a->s->pid[a->s->victim];
     atomic_fetch_add(&a->s->started, 1);
     if (rank == (a->s->victim + 1) % RANKS) {
-        await(&a->s->started, RANKS);
+        rank_await(&a->s->started, RANKS);
         CHECK(signal(SIGALRM, execute) != SIG_ERR);
         CHECK(setitimer(ITIMER_REAL, &in, NULL) == 0);
     }
@@ -656,11 +646,11 @@ static void give_up_the_opening(int rank, void *user)
         CHECK_STATUS(NBCOLL_PENDING, nbcoll_relays_test(waits, 0));
     }
     atomic_fetch_add(&a->s->started, 1);
-    await(&a->s->started, RANKS);
+    rank_await(&a->s->started, RANKS);
     CHECK(rank % NEAR || (waits->agents->stage == HANDS_OVER && !waits->agents->is_begun));
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_close(waits, 30 * SECOND));
     atomic_fetch_add(&a->s->ended, 1);
-    await(&a->s->ended, RANKS);
+    rank_await(&a->s->ended, RANKS);
     if (rank == RANKS - 1)
         CHECK_STATUS(NBCOLL_OK, nbcoll_iallreduce(&in, &sum, 1, NBCOLL_INT32, NBCOLL_SUM, a->m.comm, &request));
     CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&request, 30 * SECOND));
@@ -869,7 +859,7 @@ static void sleep_until_the_late_one_comes(int rank, actor *a, int o, int late)
     here.is_deaf = a->s->leaders_give && rank % a->s->near;
     nbcoll_request q;
     if (rank == late)
-        await(&a->s->started, (o + 1) * (a->s->ranks - 1));
+        rank_await(&a->s->started, (o + 1) * (a->s->ranks - 1));
     if (a->s->carries)
         call(a, o, &q);
     else
@@ -906,7 +896,7 @@ static void sleep_until_the_process_dies(int rank, void *user)
     actor *a = user;
     here.late = RANKS - 1;
     if (rank == here.late) {
-        await(&a->s->started, RANKS - 1);
+        rank_await(&a->s->started, RANKS - 1);
         kill(a->s->pid[RANKS], SIGKILL);
         CHECK_STATUS(NBCOLL_ERR_PEER_LOST, breaks(a->relays));
         return;
@@ -941,12 +931,12 @@ static void wait_while_the_process_is_stopped(int rank, void *user)
             CHECK(clock_ns() - begin < 30 * SECOND);
         atomic_store(&s->started, 1);
     }
-    await(&s->started, 1);
+    rank_await(&s->started, 1);
     start(a, 0);
     CHECK_STATUS(NBCOLL_ERR_TIMEOUT, nbcoll_relays_wait(a->relays, a->number[0], SECOND / 20));
     atomic_fetch_add(&s->ended, 1);
     if (rank == 0) {
-        await(&s->ended, RANKS);
+        rank_await(&s->ended, RANKS);
         kill(s->pid[RANKS], SIGCONT);
     }
     finish(a, 0);
@@ -969,16 +959,16 @@ static void nobody_that_is_awake_is_rung_for(int rank, void *user)
             sched_yield();
         if (o == 0) { /* all have been awake since the opening */
             atomic_fetch_add(&a->s->started, 1);
-            await(&a->s->started, RANKS);
+            rank_await(&a->s->started, RANKS);
             if (rank == 0)
                 atomic_store(&a->s->rings, 0);
             atomic_fetch_add(&a->s->ended, 1);
-            await(&a->s->ended, RANKS);
+            rank_await(&a->s->ended, RANKS);
         }
     }
     CHECK(atomic_load(&a->s->rings) == 0);
     atomic_fetch_add(&a->s->ended, 1);
-    await(&a->s->ended, 2 * RANKS);
+    rank_await(&a->s->ended, 2 * RANKS);
 }
 
 static void a_process_rings_for_none_that_is_awake(void **state)

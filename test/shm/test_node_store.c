@@ -72,16 +72,6 @@ static void run(rank_main *main, int status[RANKS])
     assert_true(all);
 }
 
-/* Until so many have come, or nobody does. */
-static void await(atomic_int *count, int number)
-{
-    uint64_t begin = clock_ns();
-    while (atomic_load(count) < number) {
-        CHECK(clock_ns() - begin < 30 * SECOND);
-        sched_yield();
-    }
-}
-
 static void fill(unsigned char block[BYTES], int rank, int o)
 {
     for (int i = 0; i < BYTES; i++)
@@ -166,7 +156,7 @@ static void lose(int rank, actor *a, int lost)
     unsigned char mine[BYTES] = {0}, all[RANKS * BYTES];
     uint64_t number;
     if (rank == lost) {
-        await(&a->s->started, RANKS - 1);
+        rank_await(&a->s->started, RANKS - 1);
         kill(getpid(), SIGKILL);
     }
     CHECK_STATUS(NBCOLL_OK, nbcoll_relays_allgather(a->relays, mine, all, BYTES, &number));

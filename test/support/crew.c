@@ -90,6 +90,15 @@ static void process_main(rank_main *main, void *user, int first, int ranks)
 
 static atomic_int *late; /* ranks of the last crew that were */
 
+void rank_await(const atomic_int *count, int number)
+{
+    uint64_t begin = clock_ns();
+    while (atomic_load(count) < number) {
+        CHECK(clock_ns() - begin < (RANKS_SECONDS - 5) * SECOND);
+        sched_yield();
+    }
+}
+
 void rank_in_time(uint64_t took, uint64_t most)
 {
     if (took >= most)

@@ -6,6 +6,7 @@
 #ifndef TEST_CREW_H
 #define TEST_CREW_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,6 +43,9 @@ void crew_succeeds(const crew *c, rank_main *main, void *user);
 #define CHECK_STATUS(status, call) rank_wants(__FILE__, __LINE__, #call, status, call)
 _Noreturn void rank_fails(const char *file, int line, const char *what);
 void rank_wants(const char *file, int line, const char *what, nbcoll_status wanted, nbcoll_status is);
+
+/* Until so many have come; where they do not, it fails before the crew is killed. */
+void rank_await(const atomic_int *count, int number);
 
 /* What is to take less than `most`, and took so long. A machine that is busy elsewhere may delay it, a fault does so
  * each time: whether some rank was late is asked behind the crew's run, which is tried again then:

