@@ -18,18 +18,27 @@ nbcoll_status __wrap_nbcoll_verbs_open(const nbcoll_verbs_config *config, nbcoll
 }
 
 #ifdef HAS_NETWORK_STAND_IN
-static int only_rank = -1; /* has "net", and finds that best; the others have not; -1: each rank has all */
+static int only_rank = -1; /* has "best" beside what all have; -1: none has */
+static bool has_best;      /* this rank has opened that */
 nbcoll_status __real_nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out);
 nbcoll_status __wrap_nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out);
 nbcoll_status __wrap_nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine, nbcoll_endpoint **out)
 {
     nbcoll_ofi_config c = *config;
+    bool is_named = c.provider && strcmp(c.provider, "best") == 0;
 
-    if (c.rank == only_rank && !c.provider)
-        c.provider = "net";
-    else if (c.provider && strcmp(c.provider, "net") == 0 && only_rank >= 0 && c.rank != only_rank)
+    if (is_named && c.rank != only_rank)
         return NBCOLL_ERR_UNSUPPORTED;
+    has_best = is_named || (!c.provider && c.rank == only_rank);
+    c.provider = is_named ? NULL : c.provider;
     return __real_nbcoll_ofi_open(&c, mine, out);
+}
+
+const char *__real_nbcoll_ofi_provider(const nbcoll_endpoint *endpoint);
+const char *__wrap_nbcoll_ofi_provider(const nbcoll_endpoint *endpoint);
+const char *__wrap_nbcoll_ofi_provider(const nbcoll_endpoint *endpoint)
+{
+    return has_best ? "best" : __real_nbcoll_ofi_provider(endpoint);
 }
 #endif
 
