@@ -66,16 +66,6 @@ static void nbcolli_transfer_end(nbcoll_messages *m, nbcolli_transfer *t)
     nbcolli_message_end(m, r, status, rank);
 }
 
-void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
-{
-    if (t->among.in)
-        return;
-    if (!m->is_watched)
-        nbcolli_executor_watch(&m->head);
-    m->is_watched = 1;
-    nbcolli_list_add(&m->moving, &t->among);
-}
-
 void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status)
 {
     int was_over = t->is_over, is_put = t->phase == NBCOLLI_TRANSFER_PUTTING;
