@@ -42,7 +42,8 @@
  * receive for one source and one for any source are in two lists, and a number of the posting says which was earlier.
  * Messages of different senders are in the order of their arrival.
  *
- * Wildcards cost a look at an empty list where nobody uses them. So there is no promise to be made not to use them.
+ * Wildcards cost a look at an empty list where nobody uses them. So there is no promise to be made not to use them;
+ * what agents carry (see below) ends with the first one that fits.
  *
  * What is bounded. Short messages (`eager`) are sent at once, and take a credit of their sender's with this receiver,
  * which comes back when they are matched. Longer ones, and short ones for which there is no credit, are announced: the
@@ -72,10 +73,20 @@
  *         ;
  *     nbcoll_imrecv(malloc(what.bytes), what.bytes, NBCOLL_BYTE, &task, &request);
  *
- * Agents (offload.h), relays and ticks (driver.h) carry no messages; drivers do. A rank whose context a driver has lets
- * no sender wait while it computes. If an exchange of two ranks is known beforehand, agents can also carry it: as a
- * schedule of one step at each of them, compiled (bench/delay.c has both, and what a pause of the receiver passes on to
- * the sender).
+ * What agents carry. If the communicator has an agent (offload.h) in this process, and both ranks have asked for
+ * `routes`, long messages of one sender and one tag go by a queue pair of the agents, a route: a send and a receive
+ * that have both been started meet there, and the send ends, though neither rank makes a call. Somebody must call the
+ * agents, as for programs. Matching, order, and what a message ends with stay as they are. A route begins with the
+ * first message that is longer than `eager` of its receiver; that one, and those that were started before the receiver
+ * has looked again, go as without agents. A route ends for good, and the messages go as without agents, if a message of
+ * its sender and tag is short or longer than the first one, or packs; a receive for them is shorter than the first
+ * message, or packs; more than 64 sends, or receives, of it are open; a receive with a wildcard that fits is posted, or
+ * improbe takes one; one is cancelled; an agent has failed or been cancelled, or has no memory. None of this ends a
+ * message, but a request that is on a route ends only when the agent has closed it. Close messages with routes before
+ * the agent.
+ *
+ * Agents that are processes, relays and ticks (driver.h) carry no messages; drivers do. A rank whose context a driver
+ * has lets no sender wait while it computes. bench/delay.c has what a pause of the receiver passes on to the sender.
  */
 #include "nbcoll.h"
 
@@ -103,8 +114,8 @@ typedef struct nbcoll_messages_config {
     uint32_t eager;     /* bytes of a message that is sent to this rank at once; transports may have a lower limit:
                            1..2^30 */
     uint32_t announced; /* messages of this rank's that another one has not taken: 1..16384 */
-    size_t routes; /* triples of a rank, this one as its sender or receiver, and a tag whose messages the communicator's
-                      agent carries: at most 1024. 0: none */
+    size_t routes; /* so many routes this rank may have, to others and from them, also those that have ended: at most
+                      1024. 0: none */
 } nbcoll_messages_config;
 
 /* All ranks of the communicator call it, in the same order as their collectives: it is one (an allgather). Messages may

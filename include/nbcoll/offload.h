@@ -423,6 +423,8 @@ NBCOLL_API nbcoll_status nbcoll_agent_takes(const nbcoll_agent *agent, const nbc
  *     once, on other ranks once they know. The refusal is noted as the last failure (nbcoll_last_failure,
  *     nbcoll_comm_failure), of no rank unless an operation has ended so. Hierarchical operations in three parts, which
  *     have their place in the engine's order, are started, and end with that status. All other operations go on.
+ *   - Messages of the communicator (message.h) that ask for routes go by queue pairs of their own. What ends programs
+ *     does not end them.
  *   - An operation that needs a rank which has freed the communicator ends as without agents: with ERR_MISMATCH, when
  *     waiting ranks have asked that rank, which takes about 0.1 s. */
 

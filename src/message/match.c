@@ -43,6 +43,36 @@ void nbcolli_receive_short(nbcoll_messages *m, nbcolli_request *r, int source, i
     nbcolli_message_end(m, r, NBCOLL_OK, source);
 }
 
+/* One of both has a place on a route. 0: it is as any other. */
+static int nbcolli_route_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l, nbcoll_status suits)
+{
+    nbcolli_transfer *t = r->executed.work;
+
+    if (!t && (l->kind != NBCOLLI_MSG_CARRIED || !(t = nbcolli_route_joins(m, r, l))))
+        return 0;
+    t->number = l->number;
+    t->bytes = l->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : l->bytes;
+    t->held = l->kind == NBCOLLI_MSG_ANNOUNCED ? l->held : 0;
+    if (l->kind != NBCOLLI_MSG_CARRIED || suits != NBCOLL_OK) { /* it has come another way */
+        t->is_refused = 1;
+        nbcolli_triple_end(m, t->triple);
+    }
+    if (l->kind != NBCOLLI_MSG_SHORT && suits == NBCOLL_OK) {
+        memcpy(&t->theirs, l->payload, t->held);
+        t->phase = NBCOLLI_TRANSFER_CARRIED;
+        nbcolli_transfer_join(m, t, 1);
+        nbcolli_transfer_move(m, t);
+        return 1;
+    }
+    if (l->kind == NBCOLLI_MSG_SHORT && suits == NBCOLL_OK)
+        memcpy(r->recv, l->payload, l->bytes);
+    if (l->kind != NBCOLLI_MSG_SHORT)
+        nbcolli_message_say(m, l->source, NBCOLLI_MSG_TAKEN, l->number, 0);
+    t->phase = NBCOLLI_TRANSFER_CARRIED;
+    nbcolli_transfer_over(m, t, suits);
+    return 1;
+}
+
 static void nbcolli_arrival_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
 {
     nbcoll_message_info *info = (nbcoll_message_info *)(uintptr_t)r->send; /* the program's */
@@ -81,22 +111,6 @@ uint64_t nbcolli_key_of_receive(const nbcolli_list_item *item)
     return nbcolli_receive_key(NBCOLLI_HOLDER(const nbcolli_request, queued, item));
 }
 
-/* The one that was posted first; null is later than all. */
-static nbcolli_request *nbcolli_receive_before(nbcolli_request *a, nbcolli_request *b)
-{
-    return a && (!b || a->executed.number < b->executed.number) ? a : b;
-}
-
-nbcolli_request *nbcolli_receive_wild(const nbcoll_messages *m, int source, int32_t tag)
-{
-    nbcolli_request *first = NULL;
-
-    for (int i = 1; i < 4; i++)
-        first = nbcolli_receive_before(first, nbcolli_receive_first(m, i & 1 ? NBCOLL_ANY_SOURCE : source,
-                                                                    i & 2 ? NBCOLLI_TAG_ANY : (uint32_t)tag));
-    return first;
-}
-
 /* The receive that was posted first among those that fit, or null. */
 static nbcolli_request *nbcolli_receive_find(const nbcoll_messages *m, int source, int32_t tag)
 {
@@ -105,7 +119,7 @@ static nbcolli_request *nbcolli_receive_find(const nbcoll_messages *m, int sourc
 
     if (x && x->waiting.first)
         first = nbcolli_receive_before(NBCOLLI_HOLDER(nbcolli_request, queued, x->waiting.first), first);
-    return m->wild ? nbcolli_receive_before(first, nbcolli_receive_wild(m, source, tag)) : first;
+    return m->wild ? nbcolli_receive_before(first, nbcolli_receive_wild(m, source, (uint32_t)tag)) : first;
 }
 
 void nbcolli_receive_leave(nbcoll_messages *m, nbcolli_request *r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Transfers and messages that are kept come from pools, which only grow. */
-#include "routes.h"
+#include "message.h"
 
 #include "../engine/state/caller.h"
 #include "../host/host.h"
@@ -75,6 +75,16 @@ void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t)
     m->transfers = t;
 }
 
+void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
+{
+    if (t->among.in)
+        return;
+    if (!m->is_watched)
+        nbcolli_executor_watch(&m->head);
+    m->is_watched = 1;
+    nbcolli_list_add(&m->moving, &t->among);
+}
+
 static int nbcolli_kept_is_large(size_t bytes)
 {
     return bytes > sizeof(nbcolli_remote);
@@ -123,7 +133,6 @@ void nbcolli_messages_clear(nbcoll_messages *m)
 {
     const nbcoll_host *host = &m->context->host;
 
-    nbcolli_routes_free(m);
     for (int rank = 0; rank < m->comm->size; rank++) {
         nbcolli_correspondent *p = &m->at[rank];
         while (p->in_turn.first)

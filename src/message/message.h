@@ -38,6 +38,7 @@
 #include "../engine/run/queue.h"
 #include "../engine/run/fail.h"
 #include "../engine/wire/control.h"
+#include "../host/route.h"
 
 typedef enum nbcolli_message_kind {
     NBCOLLI_MSG_ANNOUNCED = NBCOLLI_MESSAGE_ANNOUNCED,
@@ -228,7 +229,7 @@ struct nbcoll_messages {
     nbcolli_buckets numbered; /* transfers */
     nbcolli_kept *kept[2]; /* free: with a small and a large payload */
     nbcolli_transfer *transfers; /* free */
-    const nbcolli_agent_table *by; /* with routes: what the agent does; it may have been closed */
+    const nbcolli_route_table *by; /* with routes: the agent's, which may have been closed */
     nbcolli_triple *triple; /* [config.routes], of which there are so many; and so many of these end */
     uint32_t triples, ending;
     int is_armed; /* the agent wakes this rank */
@@ -286,6 +287,8 @@ nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, i
 void nbcolli_transfer_join(nbcoll_messages *m, nbcolli_transfer *t, int receives);
 void nbcolli_transfer_leave(nbcoll_messages *m, nbcolli_transfer *t);
 void nbcolli_transfer_free(nbcoll_messages *m, nbcolli_transfer *t);
+/* It goes on in a pass. */
+void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t);
 /* A copy of an arrival; null: no memory. */
 nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_arrival *l);
 void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k);
@@ -329,8 +332,6 @@ void nbcolli_transfer_receive(nbcoll_messages *m, nbcolli_request *r, const nbco
 void nbcolli_transfer_own(nbcoll_messages *m, nbcolli_request *r, nbcolli_request *self);
 /* A receive of a type that packs has been matched with a short message. */
 void nbcolli_transfer_short(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l);
-/* It goes on in a pass. */
-void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t);
 /* May its route still touch its memory? Once it does not it says whether the message went by it (routes.c). */
 int nbcolli_transfer_is_carried(nbcoll_messages *m, nbcolli_transfer *t);
 /* All of a receive has come. */
@@ -361,8 +362,6 @@ void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number);
 /* A receive is posted; and it waits no more. */
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);
 void nbcolli_receive_leave(nbcoll_messages *m, nbcolli_request *r);
-/* The first receive with a wildcard that fits, or null. */
-nbcolli_request *nbcolli_receive_wild(const nbcoll_messages *m, int source, int32_t tag);
 /* The first receive that waits for just these, or null. */
 static inline uint64_t nbcolli_receive_key(const nbcolli_request *r)
 {
@@ -376,6 +375,21 @@ static inline nbcolli_request *nbcolli_receive_first(const nbcoll_messages *m, i
     while (item && nbcolli_receive_key(NBCOLLI_HOLDER(const nbcolli_request, queued, item)) != key)
         item = item->next;
     return NBCOLLI_HOLDER(nbcolli_request, queued, item);
+}
+/* The one that was posted first; null is later than all. */
+static inline nbcolli_request *nbcolli_receive_before(nbcolli_request *a, nbcolli_request *b)
+{
+    return a && (!b || a->executed.number < b->executed.number) ? a : b;
+}
+/* The first receive with a wildcard that fits, or null. */
+static inline nbcolli_request *nbcolli_receive_wild(const nbcoll_messages *m, int source, uint32_t tag)
+{
+    nbcolli_request *first = NULL;
+
+    for (int i = 1; i < 4; i++)
+        first = nbcolli_receive_before(first, nbcolli_receive_first(m, i & 1 ? NBCOLL_ANY_SOURCE : source,
+                                                                    i & 2 ? NBCOLLI_TAG_ANY : tag));
+    return first;
 }
 /* A short message has been matched with a receive that it fits, of a type that does not pack. */
 void nbcolli_receive_short(nbcoll_messages *m, nbcolli_request *r, int source, int32_t tag, const void *payload,

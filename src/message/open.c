@@ -71,7 +71,7 @@ static nbcoll_messages *nbcolli_messages_new(nbcoll_comm *comm, const nbcoll_mes
     m->context = comm->context;
     m->config = *config;
     m->config.routes = routes;
-    m->by = routes ? nbcolli_agent_does(comm->config.agent) : NULL;
+    m->by = routes ? nbcolli_agent_does(comm->config.agent)->routes : NULL;
     m->triple = (nbcolli_triple *)(void *)(block + triples);
     nbcolli_messages_map(m);
     return m;
@@ -111,6 +111,7 @@ void nbcolli_messages_free_with(nbcolli_executor *e)
         home->hears[m->head.channel % NBCOLLI_HEARING] = NULL;
     if (m->is_watched) /* only by routes that end */
         nbcolli_executor_unwatch(e);
+    nbcolli_routes_free(m);
     nbcolli_messages_clear(m);
     if (!m->is_kept)
         nbcolli_free(&m->context->host, m, m->memory);

@@ -22,7 +22,7 @@ static nbcolli_triple *nbcolli_triple_new(nbcoll_messages *m, int rank, uint32_t
 {
     nbcolli_triple *x = &m->triple[m->triples];
     nbcolli_route *route = m->triples < m->config.routes
-                               ? m->by->route(m->comm->config.agent, rank, receives, number)
+                               ? m->by->open(m->comm->config.agent, rank, receives, number)
                                : NULL;
     if (!route)
         return NULL;
@@ -52,7 +52,7 @@ void nbcolli_triple_end(nbcoll_messages *m, nbcolli_triple *x)
     m->ending++;
     nbcolli_routes_watch(m);
     atomic_compare_exchange_strong(&x->route->state, &open, NBCOLLI_ROUTE_CLOSING); /* seq_cst: then it is woken */
-    m->by->route_on(x->route);
+    m->by->on(x->route);
 }
 
 /* A receive that no message will come for by the route: it waits as any, or is over. */
@@ -79,7 +79,7 @@ static void nbcolli_triple_is_closed(nbcoll_messages *m, nbcolli_triple *x)
     x->ended = atomic_load_explicit(&x->route->ended, memory_order_relaxed); /* seen with its state */
     x->state = NBCOLLI_TRIPLE_CLOSED;
     m->ending--;
-    m->by->route_free(x->route);
+    m->by->free(x->route);
     x->route = NULL;
     if (!x->receives) {
         if (!x->is_told && !nbcolli_has_departed(m->comm, x->rank))
@@ -147,8 +147,8 @@ void nbcolli_routes_free(nbcoll_messages *m)
         int open = NBCOLLI_ROUTE_OPEN;
         if (x->route) { /* seq_cst: then it is woken */
             atomic_compare_exchange_strong(&x->route->state, &open, NBCOLLI_ROUTE_CLOSING);
-            m->by->route_on(x->route);
-            m->by->route_free(x->route);
+            m->by->on(x->route);
+            m->by->free(x->route);
         }
         while (x->waiting.first) { /* abandoned */
             nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, queued, x->waiting.first);
@@ -193,7 +193,7 @@ static int nbcolli_triple_post(nbcoll_messages *m, nbcolli_triple *x, nbcolli_tr
     t->position = x->next++;
     route->post[t->position % NBCOLLI_ROUTE_DEPTH] = (struct nbcolli_route_post){t->memory, bytes};
     atomic_store(&route->posted, x->next); /* seq_cst: then it is woken */
-    m->by->route_on(route);
+    m->by->on(route);
     return 1;
 }
 
@@ -260,7 +260,8 @@ static int nbcolli_route_receive(nbcoll_messages *m, nbcolli_triple *x, nbcolli_
 int nbcolli_route_take(nbcoll_messages *m, nbcolli_request *r)
 {
     uint32_t tag = (uint32_t)r->tag;
-    nbcolli_triple *x = tag == NBCOLLI_TAG_ANY ? NULL : nbcolli_triple_find(m, r->executed.root, tag & NBCOLL_TAG_MOST, 1);
+    nbcolli_triple *x =
+        tag == NBCOLLI_TAG_ANY ? NULL : nbcolli_triple_find(m, r->executed.root, tag & NBCOLL_TAG_MOST, 1);
 
     if (!x || x->state == NBCOLLI_TRIPLE_CLOSED)
         return 0;
@@ -294,8 +295,9 @@ static nbcolli_carriage nbcolli_carriage_of(const nbcolli_arrival *l)
  * not, as its sender is told. */
 static nbcolli_triple *nbcolli_route_begins(nbcoll_messages *m, const nbcolli_arrival *l, uint32_t number)
 {
-    nbcolli_triple *x =
-        nbcolli_receive_wild(m, l->source, l->tag) ? NULL : nbcolli_triple_new(m, l->source, (uint32_t)l->tag, 1, number);
+    uint32_t tag = (uint32_t)l->tag;
+    int is_open = nbcolli_receive_wild(m, l->source, tag) != NULL;
+    nbcolli_triple *x = is_open ? NULL : nbcolli_triple_new(m, l->source, tag, 1, number);
     nbcolli_request *r;
 
     if (!x) {
@@ -303,7 +305,7 @@ static nbcolli_triple *nbcolli_route_begins(nbcoll_messages *m, const nbcolli_ar
         return NULL;
     }
     x->bytes = l->bytes;
-    while ((r = nbcolli_receive_first(m, l->source, (uint32_t)l->tag))) {
+    while ((r = nbcolli_receive_first(m, l->source, tag))) {
         nbcolli_table_leave(&m->posted, &r->queued);
         nbcolli_list_add(&x->waiting, &r->queued);
         if (!nbcolli_route_receive(m, x, r))
@@ -332,8 +334,7 @@ void nbcolli_route_arrives(nbcoll_messages *m, nbcolli_arrival *l)
     }
 }
 
-/* A receive gets a message that was kept: it has the next place, or the route ends. */
-static nbcolli_transfer *nbcolli_route_joins(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
+nbcolli_transfer *nbcolli_route_joins(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l)
 {
     nbcolli_triple *x = nbcolli_triple_find(m, l->source, (uint32_t)l->tag, 1);
 
@@ -341,33 +342,4 @@ static nbcolli_transfer *nbcolli_route_joins(nbcoll_messages *m, nbcolli_request
         return r->executed.work;
     nbcolli_triple_end(m, x);
     return NULL;
-}
-
-int nbcolli_route_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l, nbcoll_status suits)
-{
-    nbcolli_transfer *t = r->executed.work;
-
-    if (!t && (l->kind != NBCOLLI_MSG_CARRIED || !(t = nbcolli_route_joins(m, r, l))))
-        return 0;
-    t->number = l->number;
-    t->bytes = l->bytes == NBCOLLI_FAILED_TO_PACK ? 0 : l->bytes;
-    t->held = l->kind == NBCOLLI_MSG_ANNOUNCED ? l->held : 0;
-    if (l->kind != NBCOLLI_MSG_CARRIED || suits != NBCOLL_OK) { /* it has come another way */
-        t->is_refused = 1;
-        nbcolli_triple_end(m, t->triple);
-    }
-    if (l->kind != NBCOLLI_MSG_SHORT && suits == NBCOLL_OK) {
-        memcpy(&t->theirs, l->payload, t->held);
-        t->phase = NBCOLLI_TRANSFER_CARRIED;
-        nbcolli_transfer_join(m, t, 1);
-        nbcolli_transfer_move(m, t);
-        return 1;
-    }
-    if (l->kind == NBCOLLI_MSG_SHORT && suits == NBCOLL_OK)
-        memcpy(r->recv, l->payload, l->bytes);
-    if (l->kind != NBCOLLI_MSG_SHORT)
-        nbcolli_message_say(m, l->source, NBCOLLI_MSG_TAKEN, l->number, 0);
-    t->phase = NBCOLLI_TRANSFER_CARRIED;
-    nbcolli_transfer_over(m, t, suits);
-    return 1;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Messages that agents carry (nbcolli_agent_table in ../engine/state/executor.h).
+ * Messages that agents carry (../host/route.h).
  *
- * Messages from one sender with one tag go by a *route*, a queue pair of the agents on which the i-th send meets the i-th
- * receive. The first message longer than eager ones begins it. Its sender posts it there, and announces it as any other,
- * with the route's number, and its place there. The receiver accepts the route when that announcement is in turn: it
- * posts the receives that wait for just these, and each further one, in their order. Matching is what it was: it finds
- * the same pairs, since sender and receiver keep these rules.
+ * Messages from one sender with one tag go by a *route*, a queue pair of the agents on which the i-th send meets the
+ * i-th receive. The first message longer than eager ones begins it. Its sender posts it there, announces it as any
+ * other, and says with that the route's number and its place there. The receiver accepts the route when the
+ * announcement is in turn: it posts the receives that wait for just these, and each further one, in their order.
+ * Matching is what it was: it finds the same pairs, since sender and receiver keep these rules.
  *
  *   - All messages of the triple go there, until one does not suit: it is short, longer than the first one, packs, or
  *     has no room. Then its sender posts no more there.
@@ -62,8 +62,8 @@ void nbcolli_routes_free(nbcoll_messages *m);
 
 /* A send has got its number: it goes there, if it suits and `may`. */
 void nbcolli_route_send(nbcoll_messages *m, nbcolli_transfer *t, int may);
-/* A ROUTED has come: the receiver says how many have come. Or the sender's agent has closed it; a receiver that does not
- * know it yet answers EARLY, and is told again. */
+/* A ROUTED has come: the receiver says how many have come. Or the sender's agent has closed it; a receiver that does
+ * not know it yet answers EARLY, and is told again. */
 #define NBCOLLI_ROUTE_ENDS UINT64_MAX
 #define NBCOLLI_ROUTE_EARLY (UINT64_MAX - 1)
 void nbcolli_route_told(nbcoll_messages *m, int rank, uint32_t number, uint64_t said);
@@ -76,7 +76,8 @@ int nbcolli_route_take(nbcoll_messages *m, nbcolli_request *r);
 void nbcolli_routes_are_open_to(nbcoll_messages *m, int source, uint32_t tag);
 /* A message is in turn: what it is from now on. */
 void nbcolli_route_arrives(nbcoll_messages *m, nbcolli_arrival *l);
-/* It has met a receive. 0: neither has a place there. */
-int nbcolli_route_meets(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l, nbcoll_status suits);
+/* A receive gets a message that was kept, which has a place there: the receive gets the same one. Null: the route
+ * ends. */
+nbcolli_transfer *nbcolli_route_joins(nbcoll_messages *m, nbcolli_request *r, const nbcolli_arrival *l);
 
 #endif

@@ -66,16 +66,6 @@ static void nbcolli_transfer_end(nbcoll_messages *m, nbcolli_transfer *t)
     nbcolli_message_end(m, r, status, rank);
 }
 
-void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
-{
-    if (t->among.in)
-        return;
-    if (!m->is_watched)
-        nbcolli_executor_watch(&m->head);
-    m->is_watched = 1;
-    nbcolli_list_add(&m->moving, &t->among);
-}
-
 void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status)
 {
     int was_over = t->is_over, is_put = t->phase == NBCOLLI_TRANSFER_PUTTING;
@@ -228,7 +218,7 @@ static void nbcolli_transfer_announce(nbcoll_messages *m, nbcolli_transfer *t, n
         nbcolli_route_answered(m, t);
     if (t->post.where == NBCOLLI_STUCK)
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
-    else if (nbcolli_transfer_is_out(m, t))
+    else if (nbcolli_transfer_is_out(m, t) || t->is_carried) /* it may have gone already */
         nbcolli_transfer_move(m, t);
     if (t->request->executed.is_cancelled && t->post.where != NBCOLLI_STUCK) /* while it was packed */
         nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 0);

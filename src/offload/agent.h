@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "../host/route.h"
 #include "../host/word.h"
 #include "nbcoll/transport.h"
 #include "alarm.h"
@@ -158,15 +159,21 @@ void nbcolli_agent_calc(const nbcoll_program_run *r, const nbcoll_task *t);
 /* agent_drive.c: something has been published, seq_cst, that progress has to see: a driver that sleeps is woken. */
 void nbcolli_agent_rouse(nbcoll_agent *a);
 
-/* agent_routes.c: see nbcolli_agent_table. */
+/* agent_routes.c: see nbcolli_route_table. */
+typedef struct nbcolli_agent_route_end {
+    nbcolli_route head; /* first */
+    nbcoll_host host;
+    nbcoll_queue_pair *queue;
+    nbcoll_completion_queue *completions;
+    nbcoll_registration registered[NBCOLLI_ROUTE_DEPTH]; /* of posts, where memory is to be registered */
+    uint64_t begun, ended;
+} nbcolli_agent_route_end;
 nbcolli_route *nbcolli_agent_route(nbcoll_agent *a, int peer, int receives, uint32_t number);
 void nbcolli_agent_route_on(nbcolli_route *route);
 void nbcolli_agent_route_free(nbcolli_route *route);
 /* All of them go on, or, once the agent has failed, are closed. 1: something was done. */
 int nbcolli_agent_routes_move(nbcoll_agent *a);
 void nbcolli_agent_routes_close(nbcoll_agent *a);
-/* For a driver that is about to sleep. */
-nbcolli_agent_rest nbcolli_agent_routes_rest(nbcoll_agent *a);
 
 /* attached.c: what the functions of offload.h do where another process executes. */
 /* Why a program cannot be started on these buffers; NBCOLL_REFUSAL_NONE: it can. */

@@ -38,6 +38,21 @@ void nbcolli_agent_disown(nbcoll_agent *a, int poller)
     atomic_store_explicit(&a->driver, 0, memory_order_release); /* shows what progress has done to the next */
 }
 
+static nbcolli_agent_rest nbcolli_agent_routes_rest(nbcoll_agent *a)
+{
+    int is_going = 0;
+
+    if (atomic_load(&a->lent)) /* seq_cst, as all here: after the driver has said that it sleeps */
+        return NBCOLLI_AGENT_NO_REST;
+    for (nbcolli_route *r = a->routes; r; r = r->next) {
+        const nbcolli_agent_route_end *e = (const nbcolli_agent_route_end *)(const void *)r;
+        if (atomic_load(&r->posted) != e->begun || atomic_load(&r->state) == NBCOLLI_ROUTE_CLOSING)
+            return NBCOLLI_AGENT_NO_REST;
+        is_going |= e->begun != e->ended;
+    }
+    return is_going ? NBCOLLI_AGENT_LOOKS : NBCOLLI_AGENT_RESTS;
+}
+
 nbcolli_agent_rest nbcolli_agent_arm(nbcoll_agent *a)
 {
     atomic_store(&a->driver_sleeps, 1); /* seq_cst, as the looks that follow */

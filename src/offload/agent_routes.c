@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Routes: queue pairs on which an agent carries messages (nbcolli_agent_table). What the rank posts there is given to the
+ * Routes: queue pairs on which an agent carries messages (../host/route.h). What the rank posts there is given to the
  * transport in that order; what has ended is counted. When one is closed, for whatever reason, nothing of the rank's is
  * touched any more, and what had come by then is counted. The rank goes on without. */
 #include "agent.h"
@@ -7,15 +7,6 @@
 /* Above the numbers of programs, below those of relays: which one of its sender's, and whether that is the lower
  * rank. */
 #define NBCOLLI_AGENT_ROUTES (1u << 30)
-
-typedef struct nbcolli_agent_route_end {
-    nbcolli_route head; /* first */
-    nbcoll_host host;
-    nbcoll_queue_pair *queue;
-    nbcoll_completion_queue *completions;
-    nbcoll_registration registered[NBCOLLI_ROUTE_DEPTH]; /* of posts, where memory is to be registered */
-    uint64_t begun, ended;
-} nbcolli_agent_route_end;
 
 /* ---- the rank's -------------------------------------------------------------------------------------------------- */
 
@@ -185,19 +176,4 @@ void nbcolli_agent_routes_close(nbcoll_agent *a)
         a->routes = a->routes->next;
         nbcolli_agent_route_close(a, e);
     }
-}
-
-nbcolli_agent_rest nbcolli_agent_routes_rest(nbcoll_agent *a)
-{
-    int is_going = 0;
-
-    if (atomic_load(&a->lent)) /* seq_cst, as all here: after the driver has said that it sleeps */
-        return NBCOLLI_AGENT_NO_REST;
-    for (nbcolli_route *r = a->routes; r; r = r->next) {
-        const nbcolli_agent_route_end *e = (const nbcolli_agent_route_end *)(const void *)r;
-        if (atomic_load(&r->posted) != e->begun || atomic_load(&r->state) == NBCOLLI_ROUTE_CLOSING)
-            return NBCOLLI_AGENT_NO_REST;
-        is_going |= e->begun != e->ended;
-    }
-    return is_going ? NBCOLLI_AGENT_LOOKS : NBCOLLI_AGENT_RESTS;
 }

@@ -15,6 +15,12 @@ static nbcoll_status nbcolli_serve_suits(const nbcoll_agent *a, const nbcoll_con
     return NBCOLL_OK;
 }
 
+static const nbcolli_route_table nbcolli_serve_routes = {.open = nbcolli_agent_route,
+                                                         .on = nbcolli_agent_route_on,
+                                                         .free = nbcolli_agent_route_free,
+                                                         .watch = nbcolli_agent_watch,
+                                                         .unwatch = nbcolli_agent_unwatch};
+
 const nbcolli_agent_table nbcolli_agent_serves = {.suits = nbcolli_serve_suits,
                                                   .serve = nbcolli_offload_serve,
                                                   .hold = nbcolli_agent_hold,
@@ -23,8 +29,4 @@ const nbcolli_agent_table nbcolli_agent_serves = {.suits = nbcolli_serve_suits,
                                                   .progress = nbcoll_agent_progress,
                                                   .arm = nbcolli_agent_arm,
                                                   .wake = nbcolli_agent_wake,
-                                                  .route = nbcolli_agent_route,
-                                                  .route_on = nbcolli_agent_route_on,
-                                                  .route_free = nbcolli_agent_route_free,
-                                                  .watch = nbcolli_agent_watch,
-                                                  .unwatch = nbcolli_agent_unwatch};
+                                                  .routes = &nbcolli_serve_routes};

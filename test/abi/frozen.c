@@ -602,6 +602,7 @@ OFFSET(nbcoll_messages_config, credits, 8);
 OFFSET(nbcoll_messages_config, eager, 12);
 OFFSET(nbcoll_messages_config, announced, 16);
 OFFSET(nbcoll_messages_config, routes, 24);
+OFFSET(nbcoll_messages_config, routes, 24);
 SIZE(nbcoll_message_info, 16);
 OFFSET(nbcoll_message_info, source, 0);
 OFFSET(nbcoll_message_info, tag, 4);

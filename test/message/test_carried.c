@@ -20,14 +20,16 @@ static const int variants[] = {0, 2, 4, 6, 7, 8, 9, 10, 11};
 #define VARIANTS (sizeof variants / sizeof *variants)
 
 static unsigned char in[MOST][LONG], out[MOST][LONG];
-static int left = -1; /* allocations that agents still get; -1: all */
+static atomic_int left = -1; /* allocations that agents still get; -1: all */
 
 static void *take(void *user, size_t bytes, size_t align)
 {
     (void)user;
-    if (left == 0)
+    int had = atomic_load(&left);
+    if (had == 0)
         return NULL;
-    left -= left > 0;
+    if (had > 0)
+        atomic_fetch_sub(&left, 1);
     return aligned_alloc(align, (bytes + align - 1) / align * align);
 }
 

@@ -125,7 +125,7 @@ static nbcoll_posted nbcolli_shm_post_and_wake(struct nbcolli_shm_end *e, struct
  * this core asks for lines ahead of their entries. Behind the last entry that is a line of an area, and harmless. */
 static inline void nbcolli_shm_prefetch(const struct nbcolli_shm_line *line)
 {
-#ifdef __x86_64__ /* of the builtin compilers make a prefetch for reading, unless they may assume more of the processor */
+#ifdef __x86_64__ /* of the builtin, compilers may make a prefetch for reading: not every processor has this one */
     __asm__ volatile("prefetchw %0" : : "m"(line[NBCOLLI_SHM_AHEAD]));
 #else
     __builtin_prefetch(line + NBCOLLI_SHM_AHEAD, 1);

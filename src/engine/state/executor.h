@@ -103,27 +103,6 @@ struct nbcolli_executor {
     atomic_uint over;         /* OK; or why numbered ones end badly. Read by starts, relaxed */
 };
 
-#define NBCOLLI_ROUTE_DEPTH 64 /* messages, or receives, that a route has at a time */
-
-/* A queue pair of an agent's, on which one rank sends to another one: the i-th send meets the i-th receive. The rank
- * writes its i-th post, then `posted`; the agent counts those that have ended, and touches their memory no more. Both
- * hold it; who lets go last frees it. The agent does so when it has closed it; then `ended` is final. */
-typedef enum nbcolli_route_state { NBCOLLI_ROUTE_OPEN, NBCOLLI_ROUTE_CLOSING, NBCOLLI_ROUTE_CLOSED } nbcolli_route_state;
-
-typedef struct nbcolli_route {
-    struct nbcolli_route *next; /* the agent's */
-    struct nbcoll_agent *agent;
-    int peer, receives;
-    uint32_t number; /* both ends': among the routes between both */
-    struct nbcolli_route_post {
-        void *at;
-        size_t bytes;
-    } post[NBCOLLI_ROUTE_DEPTH];
-    _Atomic uint64_t posted, ended;
-    atomic_int state; /* nbcolli_route_state; the rank may ask for CLOSING */
-    atomic_int holders;
-} nbcolli_route;
-
 typedef enum nbcolli_agent_rest {
     NBCOLLI_AGENT_NO_REST, /* there is something to do */
     NBCOLLI_AGENT_LOOKS,   /* something is under way, and nothing tells that it can go on */
@@ -146,16 +125,7 @@ typedef struct nbcolli_agent_table {
     /* Lets the driver sleep. Then, also instead: it is awake. 1: the agent had been rung. */
     nbcolli_agent_rest (*arm)(struct nbcoll_agent *a);
     int (*wake)(struct nbcoll_agent *a);
-
-    /* For messages (src/message), inside. A new route to that rank, or from it under the number that its end has said;
-     * null: it has none. Then: the rank has posted something there, or asked for its end. And: the rank lets it go. */
-    nbcolli_route *(*route)(struct nbcoll_agent *a, int peer, int receives, uint32_t number);
-    void (*route_on)(nbcolli_route *route);
-    void (*route_free)(nbcolli_route *route);
-    /* For a rank that is about to sleep on this poller: 1: what ends on a route from now on ends the sleep. It is
-     * awake. */
-    int (*watch)(struct nbcoll_agent *a, int poller);
-    void (*unwatch)(struct nbcoll_agent *a);
+    const struct nbcolli_route_table *routes; /* ../../host/route.h */
 } nbcolli_agent_table;
 
 static inline const nbcolli_agent_table *nbcolli_agent_does(const struct nbcoll_agent *a)
