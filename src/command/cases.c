@@ -386,9 +386,9 @@ nbcoll_terms command_terms(const command_rules *rules, const nbcoll_case *c)
 {
     const nbcoll_comm_config usual = NBCOLL_COMM_DEFAULTS;
     const nbcoll_level near = {.alpha_ns = 350, .overhead_ns = 60, .beta_ps = 130, .gamma_ps = 40, .get_ns = 900,
-                               .eager_ps = 180, .eager = usual.eager}; /* as transports/shm names them */
+                               .eager_ps = 180, .eager = 4096}; /* as transports/shm names them */
     nbcoll_terms terms = {.size = sizeof terms, .ranks = c->ranks, .shared = c->node >= c->ranks,
-                          .between = {.alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60, .eager = usual.eager},
+                          .between = {.alpha_ns = 300, .beta_ps = 80, .overhead_ns = 60, .eager = 4096},
                           .large = usual.large, .credits = NBCOLL_CREDITS,
                           .rules = rules->rules, .rule_count = rules->count};
 
