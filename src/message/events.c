@@ -14,9 +14,10 @@ static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
     nbcolli_correspondent *p = &m->at[m->comm->rank];
     int is_short = r->executed.turn == NBCOLLI_IS_SEND && r->executed.bytes <= m->config.eager && p->credits > 0 &&
                    !r->executed.room;
-    nbcolli_arrival l = {m->comm->rank,     0,       (int32_t)(uint32_t)r->tag,        NBCOLLI_MSG_SHORT,
-                         r->executed.bytes, r->send, is_short ? r->executed.bytes : 0, is_short ? NULL : r};
+    nbcolli_arrival l = {m->comm->rank,     p->next++, (int32_t)(uint32_t)r->tag,        NBCOLLI_MSG_SHORT,
+                         r->executed.bytes, r->send,   is_short ? r->executed.bytes : 0, is_short ? NULL : r};
 
+    r->executed.number = l.number;
     if (!is_short)
         l.kind = NBCOLLI_MSG_ANNOUNCED;
     p->credits -= is_short;
@@ -390,12 +391,12 @@ static void nbcolli_message_gone(nbcolli_executor *e, int rank)
 /* This rank's own send, which is kept. */
 static void nbcolli_cancel_to_self(nbcoll_messages *m, nbcolli_request *r)
 {
-    for (nbcolli_list_item *item = m->at[m->comm->rank].in_turn.first; item; item = item->next)
-        if (((nbcolli_kept *)item)->arrival.self == r) {
-            nbcolli_kept_free(m, (nbcolli_kept *)item);
-            nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
-            return;
-        }
+    nbcolli_kept *k = nbcolli_kept_numbered(m, 0, m->comm->rank, (uint32_t)r->executed.number);
+
+    if (!k || k->arrival.self != r)
+        return;
+    nbcolli_kept_free(m, k);
+    nbcolli_message_end(m, r, NBCOLL_ERR_CANCELLED, m->comm->rank);
 }
 
 /* What has been matched goes on to its end. */

@@ -142,6 +142,18 @@ static void nbcolli_arrival_starves(nbcoll_messages *m, const nbcolli_arrival *l
         nbcolli_starve(m->comm->link);
 }
 
+/* As none by name; see NBCOLLI_KEY_PROBED. */
+static uint64_t nbcolli_key_by_place(int is_early, int source, uint32_t number)
+{
+    return UINT64_C(2) << (60 + is_early) | nbcolli_key_by_name(source, number);
+}
+
+nbcolli_kept *nbcolli_kept_numbered(const nbcoll_messages *m, int is_early, int source, uint32_t number)
+{
+    nbcolli_keyed *found = nbcolli_table_find(&m->keyed, nbcolli_key_by_place(is_early, source, number));
+    return NBCOLLI_HOLDER(nbcolli_kept, numbered, found);
+}
+
 static void nbcolli_kept_add(nbcoll_messages *m, nbcolli_keyed *item, uint64_t key)
 {
     item->key = key;
@@ -173,25 +185,20 @@ int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *come)
     nbcolli_list_add(&m->in_turn, &k->among);
     nbcolli_kept_add(m, &k->exact, nbcolli_key_by_name(l->source, (uint32_t)l->tag));
     nbcolli_kept_add(m, &k->tagged, nbcolli_key_by_name(NBCOLL_ANY_SOURCE, (uint32_t)l->tag));
+    nbcolli_kept_add(m, &k->numbered, nbcolli_key_by_place(0, l->source, l->number));
     return 1;
 }
 
 /* Out of turn, one before it is missing. 0: there is one of that number. */
 static int nbcolli_arrival_is_early(nbcoll_messages *m, const nbcolli_arrival *l)
 {
-    nbcolli_list *early = &m->at[l->source].early;
-    nbcolli_list_item **at = &early->first;
-
-    if (*at && (int32_t)(NBCOLLI_HOLDER(nbcolli_kept, beside.next, early->end)->arrival.number - l->number) < 0)
-        at = early->end; /* most come so */
-    while (*at && (int32_t)(((nbcolli_kept *)*at)->arrival.number - l->number) < 0)
-        at = &(*at)->next;
-    if (*at && ((nbcolli_kept *)*at)->arrival.number == l->number)
+    if (nbcolli_kept_numbered(m, 1, l->source, l->number))
         return 0;
     nbcolli_kept *k = nbcolli_keep(m, l);
-    if (k)
-        nbcolli_list_put(early, at, &k->beside);
-    else
+    if (k) {
+        nbcolli_list_add(&m->at[l->source].early, &k->beside);
+        nbcolli_kept_add(m, &k->numbered, nbcolli_key_by_place(1, l->source, l->number));
+    } else
         nbcolli_arrival_starves(m, l);
     return 1;
 }
@@ -235,7 +242,7 @@ int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l)
         return nbcolli_arrival_is_early(m, l);
     p->expected++;
     nbcolli_arrival_deliver(m, l);
-    while ((k = (nbcolli_kept *)p->early.first) && k->arrival.number == p->expected) {
+    while (p->early.first && (k = nbcolli_kept_numbered(m, 1, l->source, p->expected))) {
         p->expected++;
         if (k->arrival.kind != NBCOLLI_MSG_WITHDRAWN)
             nbcolli_arrival_deliver(m, &k->arrival);
@@ -323,23 +330,21 @@ void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number)
 {
     nbcolli_correspondent *p = &m->at[source];
     int is_later = (int32_t)(number - p->expected) >= 0;
-    nbcolli_list_item *item = is_later ? p->early.first : p->in_turn.first;
+    nbcolli_kept *k = nbcolli_kept_numbered(m, is_later, source, number);
 
-    while (item && ((nbcolli_kept *)item)->arrival.number != number)
-        item = item->next;
-    int is_carried = item && ((nbcolli_kept *)item)->arrival.kind == NBCOLLI_MSG_CARRIED;
+    int is_carried = k && k->arrival.kind == NBCOLLI_MSG_CARRIED;
     if (is_carried && is_later) /* it may have met its receive */
-        item = NULL;
+        k = NULL;
     else if (is_carried)
-        nbcolli_routes_are_open_to(m, source, (uint32_t)((nbcolli_kept *)item)->arrival.tag);
-    if (item && is_later) { /* its place stays */
-        p->kept[0] -= ((nbcolli_kept *)item)->arrival.kind == NBCOLLI_MSG_ANNOUNCED;
-        p->kept[1] -= ((nbcolli_kept *)item)->arrival.kind == NBCOLLI_MSG_SHORT;
-        ((nbcolli_kept *)item)->arrival.kind = NBCOLLI_MSG_WITHDRAWN;
-    } else if (item)
-        nbcolli_kept_free(m, (nbcolli_kept *)item);
-    if (item || is_later)
-        nbcolli_message_say(m, source, item ? NBCOLLI_MSG_WITHDRAWN : NBCOLLI_MSG_TOO_EARLY, number, 0);
+        nbcolli_routes_are_open_to(m, source, (uint32_t)k->arrival.tag);
+    if (k && is_later) { /* its place stays */
+        p->kept[0] -= k->arrival.kind == NBCOLLI_MSG_ANNOUNCED;
+        p->kept[1] -= k->arrival.kind == NBCOLLI_MSG_SHORT;
+        k->arrival.kind = NBCOLLI_MSG_WITHDRAWN;
+    } else if (k)
+        nbcolli_kept_free(m, k);
+    if (k || is_later)
+        nbcolli_message_say(m, source, k ? NBCOLLI_MSG_WITHDRAWN : NBCOLLI_MSG_TOO_EARLY, number, 0);
 }
 
 static void nbcolli_arrival_refuse(nbcoll_messages *m, const nbcolli_arrival *l)

@@ -101,7 +101,7 @@ nbcolli_kept *nbcolli_keep(nbcoll_messages *m, const nbcolli_arrival *l)
     else if (!(k = nbcolli_alloc(&m->context->host, sizeof *k + capacity, 64)))
         return NULL;
     k->capacity = capacity;
-    k->beside.in = k->among.in = k->exact.item.in = k->tagged.item.in = NULL;
+    k->beside.in = k->among.in = k->exact.item.in = k->tagged.item.in = k->numbered.item.in = NULL;
     k->arrival = *l;
     k->arrival.payload = k->payload;
     m->at[l->source].kept[l->kind == NBCOLLI_MSG_SHORT]++;
@@ -116,6 +116,7 @@ void nbcolli_kept_leave(nbcoll_messages *m, nbcolli_kept *k)
     nbcolli_list_leave(&k->among);
     nbcolli_table_leave(&m->keyed, &k->exact.item);
     nbcolli_table_leave(&m->keyed, &k->tagged.item);
+    nbcolli_table_leave(&m->keyed, &k->numbered.item);
 }
 
 void nbcolli_kept_free(nbcoll_messages *m, nbcolli_kept *k)

@@ -119,6 +119,7 @@ typedef struct nbcolli_kept {
     nbcolli_list_item among;  /* all that are in turn; or all that are probed */
     nbcolli_keyed exact;      /* in turn: by its sender and tag; or probed: by its handle's number */
     nbcolli_keyed tagged;     /* in turn: by its tag */
+    nbcolli_keyed numbered;   /* in turn, or early: by that, its sender and number */
     struct nbcolli_kept *next;
     size_t capacity;
     nbcolli_arrival arrival;
@@ -199,7 +200,7 @@ typedef struct nbcolli_correspondent {
     uint32_t owed;     /* credits */
     uint32_t kept[2];  /* announced ones that have not been withdrawn, and short ones: see nbcolli_arrival_may_come */
     nbcolli_list in_turn;  /* kept, and matched by no receive */
-    nbcolli_list early;    /* kept, by number: one before them is missing */
+    nbcolli_list early;    /* kept: one before them is missing */
     nbcolli_list receives; /* transfers */
 } nbcolli_correspondent;
 
@@ -223,7 +224,7 @@ struct nbcoll_messages {
     size_t active;
     nbcolli_list in_turn; /* kept, of all */
     nbcolli_list probed;  /* kept, each with a handle */
-    nbcolli_buckets keyed;  /* these kept ones */
+    nbcolli_buckets keyed;  /* kept ones */
     uint64_t probes;      /* the last one's number */
     nbcolli_list moving;  /* transfers at which passes look */
     nbcolli_buckets numbered; /* transfers */
@@ -236,9 +237,9 @@ struct nbcoll_messages {
 };
 
 /* In a request: `send` is a send's buffer, or a receive's info; `recv` a receive's buffer; `tag` the message's, with
- * NBCOLL_FAILURE_MESSAGE; and of `executed` number is a receive's place in the order of posting, turn what it is, bytes
- * its length as it travels, root its peer or NBCOLL_ANY_SOURCE, work its transfer, room its type if that packs, else
- * 0. */
+ * NBCOLL_FAILURE_MESSAGE; and of `executed` number is a receive's place in the order of posting, or the message's if it
+ * goes to this rank itself, turn what it is, bytes its length as it travels, root its peer or NBCOLL_ANY_SOURCE, work its
+ * transfer, room its type if that packs, else 0. */
 typedef enum nbcolli_message_is { NBCOLLI_IS_SEND, NBCOLLI_IS_SSEND, NBCOLLI_IS_RECV } nbcolli_message_is;
 
 #define NBCOLLI_ANNOUNCED_MOST 16384u /* of a configuration */
@@ -397,6 +398,8 @@ void nbcolli_receive_short(nbcoll_messages *m, nbcolli_request *r, int source, i
 uint64_t nbcolli_key_of_receive(const nbcolli_list_item *item);
 /* The first kept message that fits a receive, or null. */
 nbcolli_kept *nbcolli_kept_find(const nbcoll_messages *m, int source, uint32_t tag);
+/* That of a message's number, early or in turn, or null. */
+nbcolli_kept *nbcolli_kept_numbered(const nbcoll_messages *m, int is_early, int source, uint32_t number);
 /* It is a probed one from now on. And that of a number, or null. */
 void nbcolli_kept_probe(nbcoll_messages *m, nbcolli_kept *k);
 nbcolli_kept *nbcolli_probed_find(const nbcoll_messages *m, uint64_t number);
