@@ -209,6 +209,36 @@ static void who_is_cut_off_hears_of_a_loss(void **state)
     world_close(&w);
 }
 
+/* Rank 0 has voted, and has not heard rank 1's vote: rank 1 decides, and ends. */
+static void who_waits_for_a_decision_that_fails_hears_that_it_is_lost(void **state)
+{
+    const nbcoll_fault_config fault = {
+        .size = sizeof fault, .fail = NBCOLL_FAULT_POST, .fail_at = 1, .fail_with = NBCOLL_POST_FAILED};
+    nbcoll_comm *made[2];
+    nbcoll_request q[2];
+    nbcoll_status status = NBCOLL_PENDING;
+    world w;
+
+    (void)state;
+    open_faulty(&w, 3, 0);
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, nbcoll_comm_declare_lost(w.comm[r], 2));
+    for (int i = 0; i < 10; i++)
+        world_step(&w);
+    EXPECT(OK, nbcoll_comm_ishrink(w.comm[1], &made[1], &q[1]));
+    nbcoll_progress(w.context[1]);
+    nbcoll_progress(w.context[0]); /* it has not started: it keeps no vote */
+    EXPECT(OK, nbcoll_comm_ishrink(w.comm[0], &made[0], &q[0]));
+    nbcoll_progress(w.context[0]);
+    EXPECT(OK, nbcoll_fault_set(w.endpoint[1], &fault));
+    EXPECT(OK, nbcoll_test(&q[1]));
+    for (int i = 0; i < 100 && (status = nbcoll_test(&q[0])) == NBCOLL_PENDING; i++)
+        nbcoll_progress(w.context[1]);
+    EXPECT(ERR_PEER_LOST, status);
+    EXPECT(OK, nbcoll_comm_free(made[1]));
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_death_is_named_before_what_fails_with_it),
         cmocka_unit_test(a_communicator_made_while_a_member_dies_knows_of_it),
         cmocka_unit_test(who_is_cut_off_hears_of_a_loss),
+        cmocka_unit_test(who_waits_for_a_decision_that_fails_hears_that_it_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,6 +303,37 @@ static void who_has_offered_no_cells_takes_none_whatever_it_is_told(void **state
     world_close(&w);
 }
 
+static nbcoll_posted (*post_of_transport)(nbcoll_endpoint *, int, const nbcoll_header *, const void *, size_t,
+                                          nbcoll_work *);
+static int posts_to_fail;
+
+static nbcoll_posted post_or_fail(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
+                                  size_t bytes, nbcoll_work *work)
+{
+    return posts_to_fail-- > 0 ? NBCOLL_POST_FAILED : post_of_transport(ep, peer, header, payload, bytes, work);
+}
+
+/* The operation's post, the news that its sender is lost, and that once more, each fail. */
+static void who_cannot_be_told_a_loss_is_given_up_and_hears_that(void **state)
+{
+    nbcoll_request q[2];
+    nbcoll_status status[2];
+    world w;
+    (void)state;
+    world_open(&w, 2, NULL, NULL, NULL);
+    nbcolli_link *link = w.comm[1]->link;
+    post_of_transport = link->transport.post;
+    link->transport.post = post_or_fail;
+    posts_to_fail = 3;
+    EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q[1]));
+    EXPECT(OK, nbcoll_ibarrier(w.comm[0], &q[0]));
+    world_settle(&w, 2, q, status);
+    EXPECT(ERR_PEER_LOST, status[0]);
+    EXPECT(ERR_PEER_LOST, status[1]);
+    assert_true(nbcolli_is_given_up(link, 0));
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +348,7 @@ int main(void)
         cmocka_unit_test(whom_a_revoke_names_is_named_though_it_is_nobody),
         cmocka_unit_test(a_loss_that_is_found_while_a_communicator_is_withdrawn_is_its_failure),
         cmocka_unit_test(who_has_offered_no_cells_takes_none_whatever_it_is_told),
+        cmocka_unit_test(who_cannot_be_told_a_loss_is_given_up_and_hears_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

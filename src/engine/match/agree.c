@@ -311,8 +311,10 @@ static int nbcolli_shrink_tell(nbcolli_shrink *s)
 
     for (int i = 0; i < s->size; i++) {
         nbcolli_agreement_member *m = &s->member[i];
-        int gone = i == s->rank || nbcolli_shrink_gone(s, i) || s->link->loss[m->address] != NBCOLLI_HERE ||
-                   s->state == NBCOLL_ERR_PEER_LOST;
+        int gone = i == s->rank || nbcolli_shrink_gone(s, i) || s->state == NBCOLL_ERR_PEER_LOST;
+        if (!gone && (m->untold || !m->knows || m->post.where != NBCOLLI_FREE))
+            nbcolli_shrink_gone_here(s->link, m->address); /* it may wait for that: then it learns that it is lost */
+        gone |= s->link->loss[m->address] != NBCOLLI_HERE;
         if (m->post.where == NBCOLLI_IN_FLIGHT && gone)
             nbcolli_post_recall(&m->post);
         if (m->post.where == NBCOLLI_BACKLOG && gone)

@@ -80,11 +80,11 @@ void nbcolli_backlog_retry(nbcolli_link *link)
             nbcolli_op_copy(post->op);
         else
             nbcolli_post_send(post);
-        if (post->where == NBCOLLI_BACKLOG && refusals++ == 0)
-            again = post;
         if (!post->op)
             nbcolli_control_is(post);
-        else if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
+        if (post->where == NBCOLLI_BACKLOG && refusals++ == 0)
+            again = post;
+        else if (post->op && (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK))
             nbcolli_answered(post->op);
     }
 }

@@ -16,6 +16,16 @@ void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how)
     link->context->news = 1;
 }
 
+void nbcolli_give_up(nbcolli_link *link, int peer)
+{
+    if (nbcolli_is_given_up(link, peer))
+        return;
+    if (link->transport.give_up)
+        link->transport.give_up(link->endpoint, peer);
+    nbcolli_mark_lost(link, peer, link->starved ? NBCOLLI_GIVEN_UP : NBCOLLI_GIVEN_UP | NBCOLLI_UNTOLD);
+    link->untold += !link->starved; /* else it learns, or knows, that this rank is lost */
+}
+
 nbcolli_loss nbcolli_loss_of(const nbcolli_link *link, int peer)
 {
     return link->transport.touches && link->transport.touches(link->endpoint, peer) ? NBCOLLI_CUT : NBCOLLI_DEAD;
@@ -93,11 +103,34 @@ __attribute__((noinline)) void nbcolli_control_free(nbcoll_context *c, nbcolli_p
         nbcolli_list_put(&c->controls, &c->controls.first, &post->item);
 }
 
+/* Its peer may be alive, and wait for it. A farewell is said again till that rank is OVER. Another one is tried once
+ * more; then the peer is given up: so it learns that it waits in vain, whatever the message was about. */
+static void nbcolli_control_stuck(nbcolli_post *post)
+{
+    nbcolli_link *link = post->link;
+    uint8_t *loss = &link->loss[post->peer];
+    int is_dead = nbcolli_is_dead(link, post->peer), is_given_up = nbcolli_is_given_up(link, post->peer);
+
+    if (nbcolli_unpack(&post->wire).type == NBCOLLI_GIVE_UP && (is_given_up || !is_dead) && !(*loss & NBCOLLI_OVER)) {
+        *loss |= NBCOLLI_UNTOLD;
+        link->untold++;
+        link->context->news = 1;
+        nbcolli_list_add(&link->farewells, &post->item);
+    } else if (!is_dead && (!post->again++ || link->context->ticks.is_under_way)) { /* no tick gives a rank up */
+        link->context->news = 1;
+        nbcolli_backlog_add(post);
+    } else {
+        if (!is_dead)
+            nbcolli_give_up(link, post->peer);
+        nbcolli_control_free(link->context, post);
+    }
+}
+
 void nbcolli_control_is(nbcolli_post *post)
 {
-    if (post->where == NBCOLLI_STUCK && !post->payload && !nbcolli_is_dead(post->link, post->peer) && !post->again++)
-        nbcolli_backlog_add(post); /* its peer may be alive, and wait for it */
-    else if (post->where == NBCOLLI_FREE || post->where == NBCOLLI_STUCK)
+    if (post->where == NBCOLLI_STUCK && !post->payload)
+        nbcolli_control_stuck(post);
+    else if (post->where == NBCOLLI_FREE)
         nbcolli_control_free(post->link->context, post);
     else if (post->where == NBCOLLI_IN_FLIGHT)
         nbcolli_list_add(&post->link->controls_in_flight, &post->item);

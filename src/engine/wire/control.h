@@ -11,6 +11,9 @@
 /* Notes what has happened to a rank. The communicators learn of it from the drain. */
 void nbcolli_mark_lost(nbcolli_link *link, int peer, nbcolli_loss how);
 
+/* Gives a rank up, whatever has happened to it (giveup.h). */
+void nbcolli_give_up(nbcolli_link *link, int peer);
+
 /* As what a rank counts that its transport has just said to be lost: as CUT while it touches memory. It is given up,
  * and counts as dead, when progress reports the loss. */
 nbcolli_loss nbcolli_loss_of(const nbcolli_link *link, int peer);

@@ -3,16 +3,6 @@
 
 #include "control.h"
 
-void nbcolli_give_up(nbcolli_link *link, int peer)
-{
-    if (nbcolli_is_given_up(link, peer))
-        return;
-    if (link->transport.give_up)
-        link->transport.give_up(link->endpoint, peer);
-    nbcolli_mark_lost(link, peer, link->starved ? NBCOLLI_GIVEN_UP : NBCOLLI_GIVEN_UP | NBCOLLI_UNTOLD);
-    link->untold += !link->starved; /* else it learns, or knows, that this rank is lost */
-}
-
 void nbcolli_rejected_by(nbcolli_link *link, int peer)
 {
     link->home->rejected = 1;
@@ -82,19 +72,15 @@ static int nbcolli_may_read(const nbcolli_link *link, int peer)
     return 0;
 }
 
-/* A rank that is given up gets nothing from the backlog: the farewell is tried again till that rank is OVER. */
+/* If it cannot go now it is said again in a later pass. */
 static void nbcolli_say_farewell(nbcolli_link *link, int peer)
 {
-    nbcolli_post *post = nbcolli_post_of(link->farewells.first);
     nbcolli_header h = {.comm = NBCOLLI_NO_COMM, .type = NBCOLLI_GIVE_UP, .bytes = !nbcolli_is_given_up(link, peer)};
 
-    if (!(link->loss[peer] & NBCOLLI_OVER) && !nbcolli_control_with(post, link, peer, &h) && !h.bytes) {
-        nbcolli_list_leave(&post->item); /* the pool */
-        nbcolli_list_add(&link->farewells, &post->item);
-        return;
-    }
     link->loss[peer] &= (uint8_t)~NBCOLLI_UNTOLD;
     link->untold--;
+    if (!(link->loss[peer] & NBCOLLI_OVER))
+        nbcolli_control_with(nbcolli_post_of(link->farewells.first), link, peer, &h);
 }
 
 void nbcolli_say_farewells(nbcolli_link *link)

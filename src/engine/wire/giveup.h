@@ -6,10 +6,7 @@
 #ifndef NBCOLLI_ENGINE_WIRE_GIVEUP_H
 #define NBCOLLI_ENGINE_WIRE_GIVEUP_H
 
-#include "../state/context.h"
-
-/* Gives a rank up, whatever has happened to it. */
-void nbcolli_give_up(nbcolli_link *link, int peer);
+#include "control.h"
 
 /* It has given us up. */
 void nbcolli_rejected_by(nbcolli_link *link, int peer);
