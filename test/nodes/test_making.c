@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * While a communicator over two endpoints is being made: ranks that have it send by the endpoint of their node, which
- * others do not know yet; some cancel, die, have no memory, or come late. What is made works, what is not ends for all, and contexts
- * can be freed. The ranks are stepped in a seeded order. */
+ * others do not know yet; some cancel, die, have no memory, or come late. What is made works, what is not ends for all,
+ * and contexts can be freed. The ranks are stepped in a seeded order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
