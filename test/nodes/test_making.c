@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * While a communicator over two endpoints is being made: ranks that have it send by the endpoint of their node, which
- * others do not know yet; some cancel, die, or come late. What is made works, what is not ends for all, and contexts
- * can be freed. The ranks are stepped in a seeded order. */
+ * others do not know yet; some cancel, die, have no memory, or come late. What is made works, what is not ends for all,
+ * and contexts can be freed. The ranks are stepped in a seeded order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+
+#include "nbcoll/fault.h"
 
 #include "heap.h"
 #include "joined.h"
@@ -219,6 +221,66 @@ static void who_has_it_is_told_that_another_rank_has_not(void **state)
     nbcoll_nodes_free(nodes);
 }
 
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+typedef struct purse {
+    heap_block *heap;
+    size_t calls, refused; /* the number of the call that is refused; 0: none */
+} purse;
+
+static void *purse_alloc(void *user, size_t bytes, size_t align)
+{
+    purse *p = user;
+    return ++p->calls == p->refused ? NULL : heap_host(&p->heap).alloc(&p->heap, bytes, align);
+}
+
+/* Rank 0 has it, and starts two operations; rank 1, of its node, has memory to keep one of their two messages, and does
+ * not make it. What it says of those comes before its REVOKE, by the endpoint of the node. */
+static void two_operations_beside_a_lack_of_memory(size_t refused)
+{
+    purse own = {.heap = NULL};
+    nbcoll_context_config contexts = {.size = sizeof contexts, .host = heap_host(NULL)};
+    nbcoll_fault_config slow = {.size = sizeof slow, .seed = 1, .hold = 1000, .longest = 8};
+    nbcoll_nodes *nodes = joined_placement(0, 2, 1);
+    nbcoll_request request[2], work[2];
+    nbcoll_status s = NBCOLL_PENDING;
+    joined j;
+
+    contexts.host.user = &own;
+    contexts.host.alloc = purse_alloc;
+    joined_open_contexts(&j, nodes, NULL, NULL, &contexts);
+    EXPECT(OK, nbcoll_fault_open(NULL, j.w.endpoint[1], &j.w.endpoint[1]));
+    for (int r = 0; r < 2; r++)
+        EXPECT(OK, joined_icreate(&j, r, &limits, &request[r]));
+    for (int i = 0; i < 10 && s == NBCOLL_PENDING; i++)
+        s = nbcoll_test(&request[0]);
+    EXPECT(OK, s);
+    EXPECT(OK, nbcoll_fault_set(j.w.endpoint[1], &slow));
+    for (int k = 0; k < 2; k++)
+        EXPECT(OK, nbcoll_ibarrier(j.w.comm[0], &work[k]));
+    own.calls = 0;
+    own.refused = refused;
+    EXPECT(ERR_MEMORY, nbcoll_test(&request[1]));
+    for (int k = 0; k < 2; k++) {
+        s = NBCOLL_PENDING;
+        for (int i = 0; i < 20 && s == NBCOLL_PENDING; i++) {
+            s = nbcoll_test(&work[k]);
+            nbcoll_progress(j.w.context[1]);
+        }
+        EXPECT(ERR_CANCELLED, s);
+    }
+    joined_close(&j);
+    assert_int_equal(heap_clear(&own.heap), 0);
+    nbcoll_nodes_free(nodes);
+}
+
+static void who_has_no_memory_to_make_it_is_out_of_step_with_nobody(void **state)
+{
+    (void)state;
+    two_operations_beside_a_lack_of_memory(1);
+    two_operations_beside_a_lack_of_memory(2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_vote_that_is_cancelled_on_one_rank_hangs_nobody),
         cmocka_unit_test(a_rank_that_dies_meanwhile_hangs_nobody),
         cmocka_unit_test(who_has_it_is_told_that_another_rank_has_not),
+        cmocka_unit_test(who_has_no_memory_to_make_it_is_out_of_step_with_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

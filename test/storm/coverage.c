@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What was met, as tables: how posts of each type of message were answered, which type came next to a rank after which,
- * and how operations ended; with those that never came. */
+ * how operations ended, and which of those ends one never had. */
 #include <stdio.h>
 
 #include "storm.h"
@@ -52,6 +52,15 @@ void coverage_sum(void)
            pairs, NAMED * NAMED, answers, NAMED * 3, ends, (unsigned long long)faults);
 }
 
+/* Has any operation ended so? */
+static bool ends_somehow(int status)
+{
+    bool has = false;
+    for (int i = 0; i <= NBCOLL_OPERATION_COUNT; i++)
+        has |= met.ended[i][status] > 0;
+    return has;
+}
+
 void coverage_print(void)
 {
     print_types();
@@ -62,6 +71,10 @@ void coverage_print(void)
         for (int k = 0; k < NBCOLL_STATUS_COUNT; k++)
             if (met.ended[i][k])
                 printf(" %s %llu", nbcoll_status_name((nbcoll_status)k) + 7, (unsigned long long)met.ended[i][k]);
+        printf("; never:");
+        for (int k = 0; k < NBCOLL_STATUS_COUNT; k++)
+            if (!met.ended[i][k] && ends_somehow(k))
+                printf(" %s", nbcoll_status_name((nbcoll_status)k) + 7);
         printf("\n");
     }
 }

@@ -148,12 +148,13 @@ static void nbcolli_comm_unregister(nbcoll_comm *comm)
     *at = comm->next;
 }
 
-/* If all went well no message can come any more. On a first one that was not made nothing will be started. */
+/* If all went well no message can come any more. A first one that was not made is known to ranks that have it, however
+ * well its vote ended here; nothing will be started on it. */
 static void nbcolli_comm_bury(nbcoll_comm *comm)
 {
     nbcolli_tombstone *tombstone = comm->tombstone;
 
-    if (!comm->listed || !(comm->failed_floor || nbcolli_broken(comm))) {
+    if (!comm->listed || !(comm->making || comm->failed_floor || nbcolli_broken(comm))) {
         nbcolli_free(&comm->context->host, tombstone, sizeof *tombstone);
         return;
     }
