@@ -184,6 +184,23 @@ static void a_closed_pair_is_news_to_its_peer_whenever_that_opens(void **state)
     close_ends(&e);
 }
 
+static void what_came_before_a_pair_is_closed_is_counted(void **state)
+{
+    char memory[2][2] = {"a", ""};
+    ends e;
+    (void)state;
+    open_ends(&e, 0, 0);
+    const nbcoll_posting send = {.kind = NBCOLL_POSTING_SEND, .memory = memory[0], .bytes = 2, .signal = 1};
+    const nbcoll_posting receive = {.kind = NBCOLL_POSTING_RECEIVE, .memory = memory[1], .bytes = 2};
+    EXPECT(OK, e.call->post(e.ep[1], e.pair[1], &receive));
+    EXPECT(OK, e.call->post(e.ep[0], e.pair[0], &send));
+    EXPECT(OK, e.call->wait(e.ep[0], e.sent[0], 1));
+    e.call->close(e.ep[1], e.pair[1], NULL);
+    e.pair[1] = NULL;
+    EXPECT(OK, e.call->wait(e.ep[1], e.received[1], 1));
+    close_ends(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_full_queue_and_a_second_pair_are_refused),
         cmocka_unit_test(a_message_that_does_not_fit_is_an_error_and_not_cut),
         cmocka_unit_test(a_closed_pair_is_news_to_its_peer_whenever_that_opens),
+        cmocka_unit_test(what_came_before_a_pair_is_closed_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

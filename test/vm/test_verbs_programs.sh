@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Programs are executed over the verbs transport, in a guest.
-exec sh "$(dirname "$0")/guest.sh" --limit 300 "$NBCOLL_BINARY/test/vm/programs"
+# Programs are executed over the verbs transport, in a guest, and its queue pairs are used by themselves.
+exec sh "$(dirname "$0")/worlds.sh" programs pairs

@@ -279,6 +279,22 @@ nbcoll_status nbcolli_verbs_open_queue(nbcoll_endpoint *ep, const nbcoll_queue_c
     return NBCOLL_OK;
 }
 
+/* Counts what has come, also what was acknowledged just now: in error the device acknowledges nothing more, and gives
+ * back all that it has. A device that does not is waited for no longer than a second. A pair that was never joined has
+ * got nothing. */
+static void nbcolli_verbs_pair_stop(nbcolli_verbs_end *e, nbcoll_queue_pair *pair)
+{
+    struct ibv_qp_attr to = {.qp_state = IBV_QPS_ERR};
+    uint64_t until = nbcolli_now(&e->host) + 1000000000;
+
+    pair->is_over = true; /* no failure: this rank's own end */
+    if (!pair->knows_its || ibv_modify_qp(pair->qp, &to, IBV_QP_STATE) != 0)
+        return;
+    do
+        nbcolli_verbs_pair_poll(e, pair);
+    while (pair->at_device && nbcolli_now(&e->host) < until);
+}
+
 /* The device touches nothing of a queue pair that is destroyed. */
 void nbcolli_verbs_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions)
 {
@@ -294,6 +310,7 @@ void nbcolli_verbs_close_queue(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbc
     nbcolli_verbs_poll_offers(e);
     if (!pair->is_left)
         nbcolli_verbs_offer_pair(e, pair, NBCOLLI_VERBS_GOODBYE);
+    nbcolli_verbs_pair_stop(e, pair);
     nbcolli_verbs_pair_free(e, pair);
 }
 

@@ -45,6 +45,7 @@ static bool nbcolli_verbs_give_send(nbcoll_queue_pair *pair, const nbcolli_verbs
     if (ibv_post_send(pair->qp, &wr, &bad) != 0)
         return false;
     pair->send.gone++;
+    pair->at_device++;
     return true;
 }
 
@@ -60,6 +61,7 @@ static bool nbcolli_verbs_give_receive(nbcoll_queue_pair *pair, const nbcolli_ve
     if (ibv_post_recv(pair->qp, &wr, &bad) != 0)
         return false;
     pair->receive.gone++;
+    pair->at_device++;
     return true;
 }
 
@@ -80,9 +82,10 @@ static void nbcolli_verbs_tell_receives(nbcoll_queue_pair *pair)
     if (!pair->may_send || pair->telling == NBCOLLI_VERBS_TELLS)
         return;
     pair->told->ours = pair->receive.gone; /* what is under way may tell it, too: these receives are there */
-    if (ibv_post_send(pair->qp, &wr, &bad) == 0)
+    if (ibv_post_send(pair->qp, &wr, &bad) == 0) {
         pair->telling++;
-    else
+        pair->at_device++;
+    } else
         pair->told->ours = before;
 }
 
@@ -162,6 +165,7 @@ static void nbcolli_verbs_pair_ended(nbcolli_verbs_end *e, nbcoll_queue_pair *pa
 {
     unsigned of = wc->wr_id & 7;
 
+    pair->at_device--;
     if (of == NBCOLLI_VERBS_OF_QUIET)
         pair->telling--;
     if (wc->status != IBV_WC_SUCCESS) {

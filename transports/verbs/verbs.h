@@ -177,6 +177,7 @@ struct nbcoll_queue_pair {
     bool knows_its, may_send, is_over;
     bool is_left; /* its peer has closed it */
     uint32_t telling;                  /* writes of told->ours under way */
+    uint32_t at_device;                /* work requests that have not come back; not shared receives */
     uint64_t asked_at, wait_ns, heard; /* as of nbcolli_verbs_peer */
     nbcolli_verbs_line send, receive;
     nbcoll_shared_receives *shared; /* or null */
