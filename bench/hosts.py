@@ -3,7 +3,8 @@
 """nbcoll beside Open MPI and gloo between two machines: network namespaces of this host that a veth pair joins. As root.
 
 hosts.py BUILD against [option]...   operations, beside Open MPI's mtl ofi and btl tcp and gloo's tcp (bench/against)
-    --ranks 2,4,8  --mpi ofi,tcp  --operations ...  --bytes FLOATS,...  --rounds N  --budget US  --provider NBCOLLS
+    --ranks 2,4,8  --mpi net,ofi,tcp  --operations ...  --bytes FLOATS,...  --rounds N  --budget US
+    --provider NBCOLLS   (--mpi net: mtl ofi over net; ofi: over tcp;ofi_rxm)
 hosts.py BUILD raw [BYTES,... [PROVIDER]]   messages: sockets, libfabric's provider alone, ofi (bench/ofi)
 hosts.py BUILD hidden [MBIT]         what a driver hides of an allreduce where tbf limits the veth pair (bench/hidden)
 
@@ -28,6 +29,7 @@ SPACE = f"nb{os.getpid()}x"
 WORK = tempfile.mkdtemp()
 SIZES = "2,256,4096,16384,65536,262144,1048576,4194304,16777216"  # floats
 MPI = {"ofi": "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include tcp;ofi_rxm",
+       "net": "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include net",
        "tcp": "--mca pml ob1 --mca btl tcp,vader,self --mca btl_tcp_if_include nb"}
 AGENT = """#!/bin/sh
 n=$((${1##*.} - 1))
@@ -144,7 +146,7 @@ def main():
         hidden(build, *(rest or ["1000"]))
     if what == "against":
         parser = argparse.ArgumentParser()
-        for name, default in (("ranks", "2,4,8"), ("mpi", "ofi,tcp"), ("bytes", SIZES), ("rounds", "11"),
+        for name, default in (("ranks", "2,4,8"), ("mpi", "net,ofi,tcp"), ("bytes", SIZES), ("rounds", "11"),
                               ("budget", "3000"), ("operations", "allreduce,bcast,allgather,alltoall,barrier"),
                               ("raw", ""), ("provider", "")):
             parser.add_argument(f"--{name}", default=default)

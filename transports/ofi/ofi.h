@@ -199,6 +199,7 @@ typedef struct nbcolli_ofi_end {
     struct fid_domain *domain;
     struct fid_av *av;
     struct fid_cq *cq;
+    struct fid_wait *set; /* of the queue alone: net's */
     struct fid_ep *messages, *bulk; /* bulk takes puts, if there is one; messages does all else */
     int cq_fd;
     struct fi_cq_msg_entry stash[NBCOLLI_OFI_BATCH]; /* what has been read */
@@ -254,6 +255,9 @@ nbcolli_ofi_buffer *nbcolli_ofi_cut(nbcolli_ofi_end *e, uint32_t count, nbcolli_
 
 /* Takes the first so many of a list. */
 nbcolli_ofi_buffer *nbcolli_ofi_split(nbcolli_ofi_buffer **list, uint32_t count);
+
+/* Before a queue is asked for the last time, and slept on: its descriptor forgets what it has brought. */
+void nbcolli_ofi_calm(nbcolli_ofi_end *e);
 uint64_t nbcolli_ofi_provider_hash(const nbcolli_ofi_end *e);
 
 /* All of it ends. */

@@ -228,6 +228,7 @@ static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
         (e->refused && nbcolli_now(&e->host) - e->refused < NBCOLLI_OFI_PATIENCE))
         return NBCOLL_AGAIN;
     e->is_armed = true;
+    nbcolli_ofi_calm(e);
     if (!e->stashed) /* what has come already, which a provider may only find when it is asked */
         e->stashed = fi_cq_read(e->cq, e->stash, NBCOLLI_OFI_BATCH);
     if (e->stashed != -FI_EAGAIN)

@@ -28,7 +28,7 @@ nbcoll_status nbcolli_ofi_refused(const nbcolli_ofi_end *e, const char *call, in
 /* ---- which one --------------------------------------------------------------------------------------------------- */
 
 /* The first is the best; one that is not named here comes after them. */
-static const char *const nbcolli_ofi_preferred[] = {"efa", "cxi", "psm3", "verbs;ofi_rxm", "tcp", "tcp;ofi_rxm", "net"};
+static const char *const nbcolli_ofi_preferred[] = {"efa", "cxi", "psm3", "verbs;ofi_rxm", "tcp", "net", "tcp;ofi_rxm"};
 
 /* Never, whatever the host names (sockets: 5 to 30 ms a message), or only if it names them. */
 static bool nbcolli_ofi_is_refused(const char *provider, bool is_named)
@@ -210,6 +210,36 @@ int nbcolli_ofi_endpoint(nbcolli_ofi_end *e, struct fid_ep **out, nbcolli_ofi_na
     return error;
 }
 
+#if FI_MAJOR_VERSION < 2 /* later ones have no net */
+/* fi_trywait of net leaves a queue's descriptor ready for ever: fi_wait of a wait set does not. */
+static void nbcolli_ofi_queue_in_set(nbcolli_ofi_end *e, struct fi_cq_attr *how)
+{
+    struct fi_wait_attr set = {.wait_obj = FI_WAIT_FD};
+
+    if (strcmp(e->info->fabric_attr->prov_name, "net") != 0)
+        return;
+    how->wait_obj = fi_wait_open(e->fabric, &set, &e->set) == 0 ? FI_WAIT_SET : FI_WAIT_NONE;
+    how->wait_set = e->set;
+}
+
+void nbcolli_ofi_calm(nbcolli_ofi_end *e)
+{
+    if (e->set)
+        (void)fi_wait(e->set, 0);
+}
+#else
+static void nbcolli_ofi_queue_in_set(nbcolli_ofi_end *e, struct fi_cq_attr *how)
+{
+    (void)e;
+    (void)how;
+}
+
+void nbcolli_ofi_calm(nbcolli_ofi_end *e)
+{
+    (void)e;
+}
+#endif
+
 /* Opens one with a descriptor to wait on, or else one without. */
 static int nbcolli_ofi_queue(nbcolli_ofi_end *e)
 {
@@ -217,10 +247,9 @@ static int nbcolli_ofi_queue(nbcolli_ofi_end *e)
     struct fi_cq_attr how = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
 
     how.size = each * (ranks < 64 ? ranks + 1 : 64);
-    if (strcmp(e->info->fabric_attr->prov_name, "net") == 0) /* it would start a thread for a descriptor */
-        how.wait_obj = FI_WAIT_NONE;
+    nbcolli_ofi_queue_in_set(e, &how);
     int error = fi_cq_open(e->domain, &how, &e->cq, NULL);
-    if (!error && fi_control(&e->cq->fid, FI_GETWAIT, &e->cq_fd) == 0)
+    if (!error && fi_control(e->set ? &e->set->fid : &e->cq->fid, FI_GETWAIT, &e->cq_fd) == 0)
         return 0;
     if (!error)
         fi_close(&e->cq->fid);
@@ -289,6 +318,7 @@ void nbcolli_ofi_strip(nbcolli_ofi_end *e)
     nbcolli_ofi_free_slab(e, &e->first_slab);
     nbcolli_ofi_close_fid(e->av ? &e->av->fid : NULL);
     nbcolli_ofi_close_fid(e->cq ? &e->cq->fid : NULL);
+    nbcolli_ofi_close_fid(e->set ? &e->set->fid : NULL);
     nbcolli_ofi_close_fid(e->domain ? &e->domain->fid : NULL);
     nbcolli_ofi_close_fid(e->fabric ? &e->fabric->fid : NULL);
     fi_freeinfo(e->info);
