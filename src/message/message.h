@@ -238,8 +238,8 @@ struct nbcoll_messages {
 
 /* In a request: `send` is a send's buffer, or a receive's info; `recv` a receive's buffer; `tag` the message's, with
  * NBCOLL_FAILURE_MESSAGE; and of `executed` number is a receive's place in the order of posting, or the message's if it
- * goes to this rank itself, turn what it is, bytes its length as it travels, root its peer or NBCOLL_ANY_SOURCE, work its
- * transfer, room its type if that packs, else 0. */
+ * goes to this rank itself, turn what it is, bytes its length as it travels, root its peer or NBCOLL_ANY_SOURCE, work
+ * its transfer, room its type if that packs, else 0. */
 typedef enum nbcolli_message_is { NBCOLLI_IS_SEND, NBCOLLI_IS_SSEND, NBCOLLI_IS_RECV } nbcolli_message_is;
 
 #define NBCOLLI_ANNOUNCED_MOST 16384u /* of a configuration */

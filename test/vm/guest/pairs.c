@@ -36,8 +36,12 @@ static void open_ends(ends *e)
 static void open_pair(ends *e, int rank)
 {
     assert_int_equal(e->call->open_cq(e->end[rank], 4, &e->received[rank]), NBCOLL_OK);
-    const nbcoll_queue_config config = {
-        .size = sizeof config, .peer = 1 - rank, .number = 5, .depth = 4, .sent = e->received[rank], .received = e->received[rank]};
+    const nbcoll_queue_config config = {.size = sizeof config,
+                                        .peer = 1 - rank,
+                                        .number = 5,
+                                        .depth = 4,
+                                        .sent = e->received[rank],
+                                        .received = e->received[rank]};
     nbcoll_queue_pair *second;
     assert_int_equal(e->call->open_queue(e->end[rank], &config, &e->pair[rank]), NBCOLL_OK);
     assert_int_equal(e->call->open_queue(e->end[rank], &config, &second), NBCOLL_ERR_DUPLICATE);
@@ -85,9 +89,9 @@ static nbcoll_status pass(ends *e, char *memory, size_t room, size_t bytes, bool
     for (int rank = 0; rank < 2; rank++)
         assert_int_equal(bulk->register_memory(e->end[rank], -1, memory, 64, NBCOLL_LOCAL_END, &local[rank]),
                          NBCOLL_OK);
-    const nbcoll_posting send = {.kind = NBCOLL_POSTING_SEND, .memory = memory, .bytes = bytes, .local = &local[0], .signal = closes},
-                         receive = {
-                             .kind = NBCOLL_POSTING_RECEIVE, .memory = memory + 32, .bytes = room, .local = &local[1]};
+    const nbcoll_posting
+        send = {.kind = NBCOLL_POSTING_SEND, .memory = memory, .bytes = bytes, .local = &local[0], .signal = closes},
+        receive = {.kind = NBCOLL_POSTING_RECEIVE, .memory = memory + 32, .bytes = room, .local = &local[1]};
     assert_int_equal(e->call->post(e->end[0], e->pair[0], &send), NBCOLL_OK); /* waits for its receive */
     assert_int_equal(e->call->wait(e->end[1], e->received[1], 1), NBCOLL_PENDING);
     assert_int_equal(e->call->post(e->end[1], e->pair[1], &receive), NBCOLL_OK);
