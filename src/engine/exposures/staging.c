@@ -170,11 +170,11 @@ void nbcolli_staging_take(nbcolli_op *op)
         nbcolli_area_around(link, nbcolli_resolve(run, v->parts[0].region))) /* all readers read it in place already */
         return;
     size_t share = s->bytes / (run->schedule->cells ? run->schedule->cells : 1), half = s->bytes / 2;
-    size_t heads = v->part_count * sizeof(nbcolli_stream);
-    if (bytes + heads <= share && nbcolli_is_followed(run, v, bytes)) {
+    size_t heads = nbcolli_is_followed(run, v, bytes) ? v->part_count * sizeof(nbcolli_stream) : 0;
+    if (heads && bytes + heads <= share) {
         window = v->parts[0].region.bytes;
         bytes += heads;
-    } else if (bytes > share)
+    } else if (bytes + heads > share) /* also for the streams alone: a copy that readers await takes longer */
         bytes = nbcolli_is_worth_rings(run, v)
                     ? nbcolli_stream_bytes(run, v, share < half ? share : half, &window) : 0;
     size_t room = nbcolli_apart(bytes); /* the next copy may be a stream */
