@@ -512,6 +512,8 @@ static bool open_messages(exchange *x)
 
     config.credits = (uint32_t)ONE_OF(&r->random, 0, 1, 2, 5);
     config.eager = (uint32_t)ONE_OF(&r->random, 0, 1, 60, 300);
+    if (r->agent && r->storm->plan.edition >= EDITION_OF_ROUTES)
+        config.routes = (size_t)ONE_OF(&r->random, 0, 1, 4, 32);
     while ((status = nbcoll_messages_iopen(r->comm[opens.comm], &config, &x->messages, &request)) != NBCOLL_OK)
         if (!rank_is_refused(r, x->index, status, tries++))
             return false;

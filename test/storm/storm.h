@@ -204,7 +204,8 @@ enum {
     EDITION_OF_MESSAGES = 20,
     EDITION_OF_CUTS = 21,
     EDITION_OF_LOSSES = 22,
-    EDITION = 22
+    EDITION_OF_ROUTES = 23,
+    EDITION = 23
 };
 
 /* What of a seed is to be left out, for shrinking. */
