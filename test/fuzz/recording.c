@@ -89,7 +89,7 @@ FUZZ(recording)
     static const command self = {.name = "run"};
     static char name[] = "program", late[200], *program[] = {name, NULL};
     fuzz_input in = {data, bytes};
-    uint64_t ended[RANKS] = {5000, 6000};
+    uint64_t ended[RANKS + 1] = {5000, 6000};
     int trace = memfd_create("trace", MFD_CLOEXEC);
     fuzz_quiet();
     run_plan plan = {.self = &self, .ranks = RANKS, .program = program, .timeline = "trace", .begun = 100,

@@ -8,7 +8,7 @@
 int main(int argc, char **argv)
 {
     const nbcoll_ofi_config usual = {
-        .size = sizeof usual, .provider = argc > 2 ? argv[2] : "net", .address = "127.0.0.1", .lost_ms = 2000};
+        .size = sizeof usual, .provider = argc > 2 ? argv[2] : "tcp;ofi_rxm", .address = "127.0.0.1", .lost_ms = 2000};
     return conform(&usual,
                    NBCOLL_CONFORMANCE_ORDERED | NBCOLL_CONFORMANCE_BULK | NBCOLL_CONFORMANCE_WAKEUP |
                        NBCOLL_CONFORMANCE_REFUSES,

@@ -28,7 +28,7 @@ nbcoll_status nbcolli_ofi_refused(const nbcolli_ofi_end *e, const char *call, in
 /* ---- which one --------------------------------------------------------------------------------------------------- */
 
 /* The first is the best; one that is not named here comes after them. */
-static const char *const nbcolli_ofi_preferred[] = {"efa", "cxi", "psm3", "verbs;ofi_rxm", "tcp", "net", "tcp;ofi_rxm"};
+static const char *const nbcolli_ofi_preferred[] = {"efa", "cxi", "psm3", "verbs;ofi_rxm", "tcp", "tcp;ofi_rxm", "net"};
 
 /* Never, whatever the host names (sockets: 5 to 30 ms a message), or only if it names them. */
 static bool nbcolli_ofi_is_refused(const char *provider, bool is_named)
