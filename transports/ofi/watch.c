@@ -148,8 +148,8 @@ static bool nbcolli_ofi_hello_read(nbcolli_ofi_end *e, nbcolli_ofi_line *line)
     if (is_own)
         return true;
     line->rank = (int)hello.rank;
-    if (!nbcolli_ofi_say_hello(e, line))
-        return false;
+    if (!nbcolli_ofi_say_hello(e, line) && errno != EPIPE && errno != ECONNRESET)
+        return false; /* of these two the end is read, behind the goodbye of a rank that has closed since */
     if (e->is_closing)
         nbcolli_ofi_say_goodbye(e, line);
     return true;
