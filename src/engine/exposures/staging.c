@@ -47,24 +47,23 @@ void nbcolli_staging_close(nbcolli_link *link)
 }
 
 /* On an empty staging buffer the next copy goes behind the last, not over it: readers' caches still hold those lines.
- * Not so for copies larger than such caches, nor if ranks take turns on a core, whose cache then has what another rank
- * has just stored. */
+ * Not so (`is_again`) for copies larger than such caches, nor if ranks take turns on a core, whose cache then has what
+ * another rank has just stored. */
 #define NBCOLLI_STAGING_ROUND ((size_t)2 << 20)
-static size_t nbcolli_staging_next(const nbcolli_staging *s, size_t bytes, int crowded)
+static size_t nbcolli_staging_next(const nbcolli_staging *s, size_t bytes, int is_again)
 {
     size_t last = s->one[(s->first + NBCOLLI_MOST_STAGED - 1) % NBCOLLI_MOST_STAGED].end;
-    int is_large = bytes > NBCOLLI_STAGING_ROUND / 8;
 
     if (bytes > s->bytes)
         return SIZE_MAX;
-    return crowded || is_large || last + bytes > NBCOLLI_STAGING_ROUND || last + bytes > s->bytes ? 0 : last;
+    return is_again || last + bytes > NBCOLLI_STAGING_ROUND || last + bytes > s->bytes ? 0 : last;
 }
 
 /* Where so many bytes are free behind the last ones; SIZE_MAX: nowhere. */
-static size_t nbcolli_staging_room(const nbcolli_staging *s, size_t bytes, int crowded)
+static size_t nbcolli_staging_room(const nbcolli_staging *s, size_t bytes, int is_again)
 {
     if (!s->count)
-        return nbcolli_staging_next(s, bytes, crowded);
+        return nbcolli_staging_next(s, bytes, is_again);
     size_t begin = s->one[s->first].begin, end = s->one[(s->first + s->count - 1) % NBCOLLI_MOST_STAGED].end;
     if (s->count == NBCOLLI_MOST_STAGED)
         return SIZE_MAX;
@@ -178,8 +177,9 @@ void nbcolli_staging_take(nbcolli_op *op)
         bytes = nbcolli_is_worth_rings(run, v)
                     ? nbcolli_stream_bytes(run, v, share < half ? share : half, &window) : 0;
     size_t room = nbcolli_apart(bytes); /* the next copy may be a stream */
+    int is_large = bytes > NBCOLLI_STAGING_ROUND / 8 + heads; /* the copy, without its streams */
     nbcolli_staging_clear(link);
-    size_t begin = room ? nbcolli_staging_room(s, room, nbcolli_takes_turns(run->comm->context)) : SIZE_MAX;
+    size_t begin = room ? nbcolli_staging_room(s, room, is_large || nbcolli_takes_turns(run->comm->context)) : SIZE_MAX;
     if (begin == SIZE_MAX)
         return;
     s->one[(s->first + s->count++) % NBCOLLI_MOST_STAGED] =
