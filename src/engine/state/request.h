@@ -135,16 +135,23 @@ static inline nbcoll_memory nbcolli_block(const nbcolli_blocks *blocks, unsigned
     return (nbcoll_memory){is_somewhere ? base + place : base, count * element, type};
 }
 
-/* Where a region of the schedule lies in this run, and its bytes. */
+/* Where a region of the schedule that is a block lies in this run, and its bytes. Not inlined, so that nbcolli_resolve
+ * is: most regions are no blocks. */
+static __attribute__((noinline, unused)) nbcoll_memory nbcolli_resolve_block(const nbcolli_run *run, nbcoll_addr at)
+{
+    int is_recv = nbcolli_is_recv_block(at);
+    if (nbcolli_is_packed(at))
+        return run->packed[is_recv][at.offset];
+    return nbcolli_block(&run->request->blocks[is_recv], run->base[is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND],
+                         at.offset);
+}
+
+/* Where any region lies. */
 static inline nbcoll_memory nbcolli_resolve(const nbcolli_run *run, nbcoll_region r)
 {
-    if (!nbcolli_is_block(r.at))
-        return (nbcoll_memory){run->base[r.at.buffer] + (r.bytes ? r.at.offset : 0), r.bytes, NBCOLL_BYTE};
-    int is_recv = nbcolli_is_recv_block(r.at);
-    if (nbcolli_is_packed(r.at))
-        return run->packed[is_recv][r.at.offset];
-    return nbcolli_block(&run->request->blocks[is_recv], run->base[is_recv ? NBCOLL_BUFFER_RECV : NBCOLL_BUFFER_SEND],
-                         r.at.offset);
+    if (nbcolli_is_block(r.at))
+        return nbcolli_resolve_block(run, r.at);
+    return (nbcoll_memory){run->base[r.at.buffer] + (r.bytes ? r.at.offset : 0), r.bytes, NBCOLL_BYTE};
 }
 
 /* The reduction of a step: the call's descriptors, where the schedule has stand-ins. */
