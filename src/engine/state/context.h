@@ -71,7 +71,7 @@ struct nbcoll_context {
 
     /* Progress. */
     nbcolli_list watched; /* ops that wait for shared memory: the first was looked at longest ago */
-    nbcolli_executor *executors; /* at which passes look. Calls that open and close them */
+    nbcolli_list executors; /* at which passes look. Calls that open and close them */
     size_t executing;            /* operations, or inner parts, that executors advance in drains */
     int executed;                /* an executor has ended one outside of a pass: the next arming says so */
     int is_unheard;              /* at the last arming, an executor was unheard */
