@@ -216,7 +216,8 @@ static inline const nbcolli_move *nbcolli_moves_next(nbcolli_run *run)
     return &run->move[__builtin_ctzll(run->moves + 1)];
 }
 
-static nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m, int looks);
+static nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m);
+static nbcolli_replay nbcolli_replay_cells_on(nbcolli_request *r, const nbcolli_move *m);
 
 static inline int nbcolli_move_fetches(const nbcolli_move *m)
 {
@@ -261,7 +262,7 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
         else if (!looks && nbcolli_move_fetches(m))
             how = NBCOLLI_REPLAY_WAITS;
         else
-            return nbcolli_replay_cells(r, m, looks);
+            return looks ? nbcolli_replay_cells_on(r, m) : nbcolli_replay_cells(r, m);
         if (how != NBCOLLI_REPLAY_GOES && is_replay)
             break;
         if (is_replay || (how != NBCOLLI_REPLAY_GOES && nbcolli_move_start(r->run, m, how) != NBCOLLI_REPLAY_GOES))
@@ -277,11 +278,16 @@ NBCOLLI_ALWAYS_INLINE nbcolli_replay nbcolli_moves_go(nbcolli_request *r, const 
     return how;
 }
 
-static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m,
-                                                                     int looks)
+static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells(nbcolli_request *r, const nbcolli_move *m)
 {
     nbcolli_run_is_of(r->kept, r->tag); /* tells the run its tag */
-    return looks ? nbcolli_moves_go(r, m, 1, 1, 1) : nbcolli_moves_go(r, m, 1, 0, 1);
+    return nbcolli_moves_go(r, m, 1, 0, 1);
+}
+
+static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells_on(nbcolli_request *r, const nbcolli_move *m)
+{
+    nbcolli_run_is_of(r->kept, r->tag);
+    return nbcolli_moves_go(r, m, 1, 1, 1);
 }
 
 void nbcolli_small_advance(nbcolli_run *run)
