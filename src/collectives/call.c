@@ -268,6 +268,13 @@ static nbcoll_status nbcolli_call_begin(nbcolli_collective_call *c, nbcoll_comm 
     return nbcolli_begin(comm, r, persistent, request);
 }
 
+/* The arguments that make this word. */
+static nbcoll_args nbcolli_word_args(uint64_t what, size_t count)
+{
+    return (nbcoll_args){.operation = (nbcoll_operation)((what & 0xff) - 1), .root = (int)(uint32_t)(what >> 32),
+                         .count = count, .reduction = {what >> 8 & 0xff, what >> 16 & 0xff}};
+}
+
 /* The first call with this word and count. */
 static __attribute__((noinline)) nbcoll_status nbcolli_plain_first(uint64_t what, size_t count, const void *send,
                                                                    void *recv, nbcoll_comm *comm,

@@ -34,7 +34,7 @@ nbcoll_status nbcolli_carry_out(nbcolli_collective_call *c, nbcoll_comm *comm, c
 nbcoll_status nbcolli_plain_slowly(nbcoll_args args, const void *send, void *recv, nbcoll_comm *comm,
                                    const nbcolli_manner *how);
 
-/* One that has a word (engine/comm/cache.h), NOW and AND_WAIT. What is in place is not read: its address does not
+/* One that has a word (forms.h), NOW and AND_WAIT. What is in place is not read: its address does not
  * matter. */
 nbcoll_status nbcolli_plain_noted(uint64_t what, size_t count, const void *send, void *recv, nbcoll_comm *comm,
                                   const nbcolli_manner *how);

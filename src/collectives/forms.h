@@ -59,6 +59,27 @@
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
+_Static_assert(NBCOLL_OPERATION_COUNT < 255 && NBCOLL_TYPE_COUNT <= 256 && NBCOLL_OP_COUNT <= 256,
+               "a byte each, and no call's word is 0");
+
+/* A call's word says of a buffer: in place, null, or another one. */
+static inline uint32_t nbcolli_buffer_word(const void *buffer)
+{
+    uintptr_t word = (uintptr_t)buffer - (uintptr_t)NBCOLL_IN_PLACE;
+    return word < 2 ? (uint32_t)word : 2;
+}
+
+/* The word of a call without arrays: all but its count. 0: it has none, and is not noted. */
+static inline uint64_t nbcolli_call_word(nbcoll_operation operation, nbcoll_type type, nbcoll_op op, int root,
+                                         const void *send, const void *recv)
+{
+    if (type >= NBCOLL_TYPE_COUNT || op >= NBCOLL_OP_COUNT)
+        return 0;
+    uint32_t buffers = nbcolli_buffer_word(send) | nbcolli_buffer_word(recv) << 2 | (uint32_t)(send == recv) << 4;
+    return (uint64_t)(uint32_t)root << 32 | buffers << 24 | (uint32_t)op << 16 | (uint32_t)type << 8 |
+           ((uint32_t)operation + 1);
+}
+
 /* Starts one that has been called before, by a replay. Null: it is to be begun as others are. */
 static inline nbcolli_request *nbcolli_plain_replay(uint64_t what, size_t count, const void *send, void *recv,
                                                     nbcoll_comm *comm)

@@ -79,9 +79,7 @@ void nbcolli_transfer_move(nbcoll_messages *m, nbcolli_transfer *t)
 {
     if (t->among.in)
         return;
-    if (!m->is_watched)
-        nbcolli_executor_watch(&m->head);
-    m->is_watched = 1;
+    nbcolli_executor_watch(&m->head);
     nbcolli_list_add(&m->moving, &t->among);
 }
 

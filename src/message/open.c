@@ -109,8 +109,7 @@ void nbcolli_messages_free_with(nbcolli_executor *e)
 
     if (home->hears[m->head.channel % NBCOLLI_HEARING] == &m->head)
         home->hears[m->head.channel % NBCOLLI_HEARING] = NULL;
-    if (m->is_watched) /* only by routes that end */
-        nbcolli_executor_unwatch(e);
+    nbcolli_list_leave(&e->looked); /* it is there only by routes that end */
     nbcolli_routes_free(m);
     nbcolli_messages_clear(m);
     if (!m->is_kept)

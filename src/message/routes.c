@@ -32,14 +32,6 @@ static nbcolli_triple *nbcolli_triple_new(nbcoll_messages *m, int rank, uint32_t
     return x;
 }
 
-/* Passes look from now on. */
-static void nbcolli_routes_watch(nbcoll_messages *m)
-{
-    if (!m->is_watched)
-        nbcolli_executor_watch(&m->head);
-    m->is_watched = 1;
-}
-
 /* ---- their end --------------------------------------------------------------------------------------------------- */
 
 void nbcolli_triple_end(nbcoll_messages *m, nbcolli_triple *x)
@@ -50,7 +42,7 @@ void nbcolli_triple_end(nbcoll_messages *m, nbcolli_triple *x)
         return;
     x->state = NBCOLLI_TRIPLE_ENDING;
     m->ending++;
-    nbcolli_routes_watch(m);
+    nbcolli_executor_watch(&m->head);
     atomic_compare_exchange_strong(&x->route->state, &open, NBCOLLI_ROUTE_CLOSING); /* seq_cst: then it is woken */
     m->by->on(x->route);
 }

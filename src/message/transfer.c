@@ -527,10 +527,8 @@ int nbcolli_transfers_go_on(nbcoll_messages *m)
         nbcolli_list_leave(&t->among);
         moved |= nbcolli_transfer_go_on(m, t);
     }
-    if (!m->moving.first && !m->ending) { /* at the end: passes are in that list */
-        nbcolli_executor_unwatch(&m->head);
-        m->is_watched = 0;
-    }
+    if (!m->moving.first && !m->ending) /* at the end: passes are in that list */
+        nbcolli_list_leave(&m->head.looked);
     return moved;
 }
 

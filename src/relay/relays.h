@@ -133,7 +133,6 @@ struct nbcoll_relays {
      * something for its rank, and when a call is started: by one thread at a time, which alone touches all above.
      * Whoever finds another one moving leaves it to that. */
     nbcolli_executor executor;
-    int is_watched; /* passes look: it counts as active */
     nbcolli_request *notice; /* ends again and again: then its callback runs on the way out. Who is inside ends it */
     nbcolli_request *_Atomic started; /* the last one first, until a mover takes them; starts add */
     atomic_uint under_way;            /* started, and not ended */

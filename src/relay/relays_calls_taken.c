@@ -45,9 +45,8 @@ void nbcolli_relays_close_notice(nbcoll_relays *r)
     nbcoll_context *c = r->context;
     if (!r->notice || nbcolli_enter(c) != NBCOLL_OK)
         return;
-    c->active -= r->is_watched;
-    r->is_watched = 0;
-    nbcolli_executor_unwatch(&r->executor);
+    c->active -= r->executor.looked.in != NULL;
+    nbcolli_list_leave(&r->executor.looked);
     c->is_unheard = 0;
     nbcolli_request_release(c, r->notice);
     r->notice = NULL;
@@ -70,7 +69,6 @@ nbcoll_status nbcolli_relays_accept_calls(nbcoll_relays *r)
     }
     if (s == NBCOLL_OK && r->config.by_agents) {
         nbcolli_executor_watch(&r->executor);
-        r->is_watched = 1;
         r->context->active++; /* so that passes are made */
     }
     nbcolli_caller_unlock(r->context);

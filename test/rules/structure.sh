@@ -5,7 +5,7 @@
 # transports, nor between the files of a folder of src (in src/engine x.h and x.c are one); and a folder of the engine
 # uses only itself and those above it in src/engine/README.md, whose headings "## <folder>" name them all. What every
 # program needs uses nothing of the components (src/components.txt), nor their public headers: it reaches these by the
-# tables of objects that the host passes in (src/engine/state/executor.h and driven.h, transports/loopback/world.h); and
+# tables of objects that the host passes in (src/engine/state/executor.h, context.h, transports/loopback/world.h); and
 # a public header that is of no component, but for inline.h, includes none of these. A file uses what it includes, and the files whose
 # functions it names (or whose names it makes by nbcolli_##). A header uses no function by declaring it. Functions of
 # other names than nbcoll... are a file's own; the public headers are nobody's, and belong to everybody. A tree without

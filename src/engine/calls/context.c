@@ -435,7 +435,7 @@ nbcoll_status nbcolli_arm_all(nbcoll_context *c)
     }
     /* [SLEEP] the sleeper's second look (transport.h) */
     int has_come = nbcolli_look_again(c, SIZE_MAX) || c->delayed.first ||
-                   (c->executors && nbcolli_executors_look(c, c->poller));
+                   (c->executors.first && nbcolli_executors_look(c, c->poller));
     if (!has_come) {
         c->ticks.is_armed = 1;
         return NBCOLL_OK;

@@ -40,35 +40,7 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, con
 /* An entry that is not the newest one becomes it. */
 void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e);
 
-_Static_assert(NBCOLL_OPERATION_COUNT < 255 && NBCOLL_TYPE_COUNT <= 256 && NBCOLL_OP_COUNT <= 256,
-               "a byte each, and no call's word is 0");
-
-/* A call's word says of a buffer: in place, null, or another one. */
-static inline uint32_t nbcolli_buffer_word(const void *buffer)
-{
-    uintptr_t word = (uintptr_t)buffer - (uintptr_t)NBCOLL_IN_PLACE;
-    return word < 2 ? (uint32_t)word : 2;
-}
-
-/* The word of a call without arrays: all but its count. 0: it has none, and is not noted. */
-static inline uint64_t nbcolli_call_word(nbcoll_operation operation, nbcoll_type type, nbcoll_op op, int root,
-                                         const void *send, const void *recv)
-{
-    if (type >= NBCOLL_TYPE_COUNT || op >= NBCOLL_OP_COUNT)
-        return 0;
-    uint32_t buffers = nbcolli_buffer_word(send) | nbcolli_buffer_word(recv) << 2 | (uint32_t)(send == recv) << 4;
-    return (uint64_t)(uint32_t)root << 32 | buffers << 24 | (uint32_t)op << 16 | (uint32_t)type << 8 |
-           ((uint32_t)operation + 1);
-}
-
-/* The arguments that make this word. */
-static inline nbcoll_args nbcolli_word_args(uint64_t what, size_t count)
-{
-    return (nbcoll_args){.operation = (nbcoll_operation)((what & 0xff) - 1), .root = (int)(uint32_t)(what >> 32),
-                         .count = count, .reduction = {what >> 8 & 0xff, what >> 16 & 0xff}};
-}
-
-/* Where such a call is noted. */
+/* Where a call with this word and count is noted. */
 static inline nbcolli_cached **nbcolli_note_at(nbcoll_comm *comm, uint64_t what, size_t count)
 {
     uint64_t hash = (what ^ count * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);

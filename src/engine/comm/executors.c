@@ -15,21 +15,6 @@ void nbcolli_executor_leave(nbcolli_executor *e)
     *at = e->next;
 }
 
-void nbcolli_executor_watch(nbcolli_executor *e)
-{
-    e->beside = e->comm->context->executors;
-    e->comm->context->executors = e;
-}
-
-void nbcolli_executor_unwatch(nbcolli_executor *e)
-{
-    nbcolli_executor **at = &e->comm->context->executors;
-    while (*at && *at != e)
-        at = &(*at)->beside;
-    if (*at)
-        *at = e->beside;
-}
-
 void nbcolli_executors_free(nbcoll_comm *comm)
 {
     for (nbcolli_executor *e = comm->executors, *next; e; e = next) {
@@ -38,7 +23,7 @@ void nbcolli_executors_free(nbcoll_comm *comm)
             comm->link->executed_comm = comm->id;
             comm->link->executed_called = e->called;
         }
-        nbcolli_executor_unwatch(e);
+        nbcolli_list_leave(&e->looked);
         e->does->free(e);
     }
     comm->executors = NULL;
@@ -66,9 +51,10 @@ int nbcolli_executors_drain(nbcoll_context *c)
 {
     int moved = 0;
     c->driven.looked = 1; /* executors never wake a sleeping driver: it must look */
-    for (nbcolli_executor *e = c->executors; e; e = e->beside)
-        if (e->does->drain)
-            moved |= e->does->drain(e);
+    for (nbcolli_list_item *at = c->executors.first; at; at = at->next) {
+        nbcolli_executor *e = NBCOLLI_HOLDER(nbcolli_executor, looked, at);
+        moved |= e->does->drain && e->does->drain(e);
+    }
     return moved;
 }
 
@@ -78,7 +64,8 @@ int nbcolli_executors_look(nbcoll_context *c, int poller)
     c->is_unheard = 0;
     if (poller < 0)
         c->driven.looked = 1; /* as above */
-    for (nbcolli_executor *e = c->executors; e; e = e->beside) {
+    for (nbcolli_list_item *at = c->executors.first; at; at = at->next) {
+        nbcolli_executor *e = NBCOLLI_HOLDER(nbcolli_executor, looked, at);
         nbcolli_sight sight = e->does->look(e, poller);
         c->is_unheard |= sight == NBCOLLI_SIGHT_UNHEARD;
         moves |= sight >= NBCOLLI_SIGHT_ELSEWHERE;

@@ -5,12 +5,16 @@
 
 #include "../state/context.h"
 
-/* Adds it to the front of its communicator's list, and removes it: inside, with the caller's side. Adds it to its
- * context's list, at which passes look, and removes it, if it is there: inside. */
+/* Adds it to the front of its communicator's list, and removes it: inside, with the caller's side. */
 void nbcolli_executor_join(nbcolli_executor *e);
 void nbcolli_executor_leave(nbcolli_executor *e);
-void nbcolli_executor_watch(nbcolli_executor *e);
-void nbcolli_executor_unwatch(nbcolli_executor *e);
+
+/* Passes look at it from now on; till it leaves that list: inside. */
+static inline void nbcolli_executor_watch(nbcolli_executor *e)
+{
+    if (!e->looked.in)
+        nbcolli_list_add(&e->comm->context->executors, &e->looked);
+}
 
 /* Frees the executors of a communicator that ends. */
 void nbcolli_executors_free(nbcoll_comm *comm);

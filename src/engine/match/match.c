@@ -457,8 +457,7 @@ void nbcolli_line_in(nbcolli_link *link, const nbcoll_line_arrival *line)
         return;
     }
     nbcolli_small_copy(m->to, line->payload, line->bytes);
-    if (++pair->owed > pair->most_owed)
-        nbcolli_credits_send(link, line->source);
+    nbcolli_credit_back(link, line->source);
     op->channel = line->channel;
     op->opened = pair->version;
     op->phase = NBCOLLI_SETTLED;

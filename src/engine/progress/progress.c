@@ -254,7 +254,7 @@ int nbcolli_pass(nbcoll_context *c)
         nbcolli_drain(c);
         moved = 1;
     }
-    if (c->executors)
+    if (c->executors.first)
         moved |= nbcolli_executors_look(c, -1);
     return moved;
 }

@@ -83,12 +83,6 @@ nbcoll_status nbcolli_restart(nbcoll_start_block *at)
     return nbcolli_can_replay(r->context, r->comm) ? nbcolli_replay_start(r) : NBCOLL_AGAIN;
 }
 
-static __attribute__((noinline)) void nbcolli_replay_pass(nbcoll_context *c)
-{
-    c->till_pass = NBCOLLI_REPLAY_PASSES;
-    nbcolli_pass(c);
-}
-
 nbcoll_status nbcolli_replay_look(nbcolli_request *r)
 {
     nbcolli_own_lock(r->context);
@@ -96,8 +90,10 @@ nbcoll_status nbcolli_replay_look(nbcolli_request *r)
     if (how == NBCOLLI_REPLAY_GOES) {
         nbcolli_replay_over(r);
         r->context->replaying = NULL;
-        if (--r->context->till_pass == 0)
-            nbcolli_replay_pass(r->context);
+        if (--r->context->till_pass == 0) {
+            r->context->till_pass = NBCOLLI_REPLAY_PASSES;
+            nbcolli_pass(r->context);
+        }
     }
     nbcolli_own_unlock(r->context);
     return how == NBCOLLI_REPLAY_GOES ? NBCOLL_OK : how == NBCOLLI_REPLAY_WAITS ? NBCOLL_AGAIN : NBCOLL_PENDING;

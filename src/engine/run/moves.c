@@ -11,12 +11,12 @@ static nbcoll_step nbcolli_moves_choose(const nbcoll_schedule *s, const uint32_t
 {
     nbcoll_step chosen = NBCOLL_START;
 
-    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++)
-        if (before[i] == 0 && (!nbcolli_kind_waits(s->step[i].kind) || chosen == NBCOLL_START)) {
+    for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
+        if (before[i] == 0 && !nbcolli_kind_waits(s->step[i].kind))
+            return i;
+        if (before[i] == 0 && chosen == NBCOLL_START)
             chosen = i;
-            if (!nbcolli_kind_waits(s->step[i].kind))
-                break;
-        }
+    }
     return chosen;
 }
 

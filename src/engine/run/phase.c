@@ -54,21 +54,17 @@ static void nbcolli_expose_begin(nbcolli_op *op)
     uint32_t piece;
     int reader;
 
-    if (nbcolli_expose_first(op, &piece)->moved != piece) {
+    if (nbcolli_expose_first(op, &piece)->moved != piece)
         nbcolli_watch(op);
-        return;
-    }
-    if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader)) {
+    else if (!nbcolli_may_reuse(run->comm, run->tag, &before, &reader))
         nbcolli_wait_for(op, reader);
-        return;
+    else if (!nbcolli_expose_deserted(op)) {
+        op->phase = NBCOLLI_STAGING;
+        op->copy = NULL;
+        op->stream = NULL;
+        if (!nbcolli_inline_cells(run, v, &readers))
+            nbcolli_staging_take(op);
     }
-    if (nbcolli_expose_deserted(op))
-        return;
-    op->phase = NBCOLLI_STAGING;
-    op->copy = NULL;
-    op->stream = NULL;
-    if (!nbcolli_inline_cells(run, v, &readers))
-        nbcolli_staging_take(op);
 }
 
 /* Shows the cell of a STAGING op whose copy, if any, is complete, or streamed. Returns whether that went well. */

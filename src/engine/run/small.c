@@ -124,10 +124,9 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_move_show(nbcolli_run *r
     run->cells += m->cells;
     nbcolli_cell_inline(run, cell, v, m->readers, m->left, m->bytes);
     atomic_store(&cell->stamp, run->tag + 1);
-    if (nbcolli_wakes_all(comm, part->peer, (ptrdiff_t)n))
-        return NBCOLLI_REPLAY_GOES;
-    for (const nbcoll_part *p = part; p < part + n; p++)
-        nbcolli_shared_wake(comm, p->peer);
+    if (!nbcolli_wakes_all(comm, part->peer, (ptrdiff_t)n))
+        for (const nbcoll_part *p = part; p < part + n; p++)
+            nbcolli_shared_wake(comm, p->peer);
     return NBCOLLI_REPLAY_GOES;
 }
 

@@ -96,7 +96,7 @@ struct nbcolli_executor {
     const nbcolli_executor_table *does;
     struct nbcoll_comm *comm;
     nbcolli_executor *next;   /* in its communicator's list: calls, on the caller's side and inside */
-    nbcolli_executor *beside; /* in its context's, at which passes look: calls that open and close it */
+    nbcolli_list_item looked; /* in its context's list, at which passes look: calls that open and close it */
     uint32_t channel;         /* its channel for messages and lines, NBCOLLI_CHANNELS or above; else 0 */
     uint64_t called;          /* starts: so many of its numbered ones, on all ranks alike */
     uint32_t hash;            /* compared among ranks when they make the communicator; 0: nothing */
