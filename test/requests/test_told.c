@@ -334,6 +334,28 @@ static void who_cannot_be_told_a_loss_is_given_up_and_hears_that(void **state)
     world_close(&w);
 }
 
+/* The farewell is one of these messages. No pass tries again what a broken transport has refused twice. */
+static void a_farewell_that_fails_twice_is_dropped(void **state)
+{
+    enum { PASSES = 100, MOST = 1000 };
+    nbcoll_request q;
+    world w;
+    (void)state;
+    world_open(&w, 2, NULL, NULL, NULL);
+    nbcolli_link *link = w.comm[1]->link;
+    post_of_transport = link->transport.post;
+    link->transport.post = post_or_fail;
+    posts_to_fail = MOST;
+    EXPECT(OK, nbcoll_ibarrier(w.comm[1], &q));
+    for (int i = 0; i < PASSES; i++)
+        nbcoll_progress(w.context[1]);
+    EXPECT(ERR_PEER_LOST, nbcoll_test(&q));
+    assert_true(nbcolli_is_given_up(link, 0));
+    assert_int_equal(link->untold, 0);
+    assert_in_range(MOST - posts_to_fail, 3, 5); /* the barrier's, the news of the loss and the farewell, each twice */
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_is_found_while_a_communicator_is_withdrawn_is_its_failure),
         cmocka_unit_test(who_has_offered_no_cells_takes_none_whatever_it_is_told),
         cmocka_unit_test(who_cannot_be_told_a_loss_is_given_up_and_hears_that),
+        cmocka_unit_test(a_farewell_that_fails_twice_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,17 @@
  * how operations ended, and which of those ends one never had. */
 #include <stdio.h>
 
+#include "../../src/engine/state/message.h"
 #include "storm.h"
 
 coverage met;
 
 static const char *const type_name[] = {"EAGER",   "RTS",   "FIN",     "CTS",  "DATA",  "REVOKE",
                                         "LOST",    "CREDIT", "GIVE_UP", "AGREE", "STALLED", "WANT",
-                                        "QUERY",   "WHERE", "PUT",     "CHANNEL", "AGENT", "CALL"};
+                                        "QUERY",   "WHERE", "PUT",     "CHANNEL", "AGENT", "CALL",
+                                        "EXECUTED"};
 enum { NAMED = sizeof type_name / sizeof *type_name };
+_Static_assert((int)NAMED == (int)NBCOLLI_TYPES && (int)NAMED <= (int)TYPES, "each type of message has a name");
 
 static void print_types(void)
 {

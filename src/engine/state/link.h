@@ -16,7 +16,7 @@
  *
  * One that is GIVEN_UP counts as dead, but may be alive: it is not heard any more, and may still write what it could
  * write before, until it is OVER. A rank that has REJECTED us is treated the same, but we are the lost one. UNTOLD: it
- * does not know yet that it is given up, or that this rank is starved. */
+ * does not know yet that it is given up, or that this rank is starved. MUTE: a message that said so has failed. */
 typedef enum nbcolli_loss {
     NBCOLLI_HERE = 0,
     NBCOLLI_CUT = 1,
@@ -25,7 +25,8 @@ typedef enum nbcolli_loss {
     NBCOLLI_OVER = 4,
     NBCOLLI_GIVEN_UP = 8 | NBCOLLI_DEAD,
     NBCOLLI_REJECTED = 16 | NBCOLLI_GIVEN_UP,
-    NBCOLLI_UNTOLD = 32
+    NBCOLLI_UNTOLD = 32,
+    NBCOLLI_MUTE = 64
 } nbcolli_loss;
 
 #define NBCOLLI_MOST_STAGED 16 /* exposures in a staging buffer, at most */

@@ -53,7 +53,8 @@ typedef enum nbcolli_type {
     NBCOLLI_CHANNEL,
     NBCOLLI_AGENT,
     NBCOLLI_CALL,
-    NBCOLLI_EXECUTED
+    NBCOLLI_EXECUTED,
+    NBCOLLI_TYPES /* how many there are */
 } nbcolli_type;
 
 /* `status` of an EXECUTED: without its executor here, ANNOUNCED is answered by REFUSED. Executors define the others. */

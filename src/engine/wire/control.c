@@ -66,6 +66,7 @@ void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
         break;
     default: /* a broken transport counts as the loss of the peers behind it */
         post->where = NBCOLLI_STUCK;
+        post->work.status = NBCOLL_ERR_TRANSPORT; /* as one that comes back so */
         nbcolli_mark_lost(post->link, post->peer,
                           said == NBCOLL_POST_LOST ? nbcolli_loss_of(post->link, post->peer) : NBCOLLI_CUT);
     }
@@ -103,16 +104,19 @@ __attribute__((noinline)) void nbcolli_control_free(nbcoll_context *c, nbcolli_p
         nbcolli_list_put(&c->controls, &c->controls.first, &post->item);
 }
 
-/* Its peer may be alive, and wait for it. A farewell is said again till that rank is OVER. Another one is tried once
- * more; then the peer is given up: so it learns that it waits in vain, whatever the message was about. */
+/* Its peer may be alive, and wait for it. A message that has failed is tried once more; then the peer is given up: so
+ * it learns that it waits in vain, whatever the message was about. A farewell that has failed twice is dropped: its
+ * transport is broken. One that found no room is said again till that rank is OVER. */
 static void nbcolli_control_stuck(nbcolli_post *post)
 {
     nbcolli_link *link = post->link;
     uint8_t *loss = &link->loss[post->peer];
     int is_dead = nbcolli_is_dead(link, post->peer), is_given_up = nbcolli_is_given_up(link, post->peer);
+    int has_failed = post->work.status != NBCOLL_OK;
+    int is_last = *loss & NBCOLLI_OVER || (has_failed && *loss & NBCOLLI_MUTE);
 
-    if (nbcolli_unpack(&post->wire).type == NBCOLLI_GIVE_UP && (is_given_up || !is_dead) && !(*loss & NBCOLLI_OVER)) {
-        *loss |= NBCOLLI_UNTOLD;
+    if (nbcolli_unpack(&post->wire).type == NBCOLLI_GIVE_UP && (is_given_up || !is_dead) && !is_last) {
+        *loss |= has_failed ? NBCOLLI_UNTOLD | NBCOLLI_MUTE : NBCOLLI_UNTOLD;
         link->untold++;
         link->context->news = 1;
         nbcolli_list_add(&link->farewells, &post->item);
