@@ -147,6 +147,7 @@ static bool grow(gathering *x, int members, bool is_second, int tries, nbcoll_st
                   ? nbcoll_comm_create_among(r->context, r->endpoint, members, world, x->index, NULL, made,
                                              timeout_of(x, x->me, tries))
                   : nbcoll_comm_create_group(r->comm[x->item->comm], members, x->list, x->index, made, NBCOLL_FOREVER);
+    storm_note(r->storm, r->actor->rank, NOTE_MADE, (uint64_t)x->index, *status);
     bool is_right = *status == NBCOLL_OK ? are_all_there(x, *made, members, status) : !*made;
     storm_note(r->storm, r->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, *status);
     return is_right && (*status == NBCOLL_OK || (is_second && may_end_so(x, tries, *status)));
