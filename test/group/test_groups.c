@@ -289,6 +289,43 @@ static void a_member_that_does_not_call_is_waited_for(void **state)
     world_close(&w);
 }
 
+/* Also if the others have called again before it calls first: what they say of the second creation is kept. */
+static void a_late_member_meets_the_others_in_the_next_creation(void **state)
+{
+    static const int list[3] = {2, 1, 0};
+    nbcoll_request q[3];
+    nbcoll_comm *made[3];
+    nbcoll_status s[2];
+    (void)state;
+
+    for (int times = 1; times <= 3; times++) {
+        world w;
+        world_open(&w, 3, NULL, NULL, NULL);
+        for (int given_up = 0; given_up < times; given_up++) {
+            for (int i = 0; i < 2; i++)
+                EXPECT(OK, nbcoll_comm_icreate_group(w.comm[list[i]], 3, list, 5, &made[i], &q[i]));
+            for (int i = 0; i < 100; i++)
+                world_step(&w);
+            EXPECT(OK, nbcoll_cancel(q[given_up % 2]));
+            world_settle(&w, 2, q, s);
+            assert_true(s[0] == NBCOLL_ERR_CANCELLED && s[1] == NBCOLL_ERR_CANCELLED);
+        }
+        for (int i = 0; i < 2; i++)
+            EXPECT(OK, nbcoll_comm_icreate_group(w.comm[list[i]], 3, list, 5, &made[i], &q[i]));
+        for (int i = 0; i < 100; i++)
+            world_step(&w);
+        for (int given_up = 0; given_up < times; given_up++) {
+            EXPECT(OK, nbcoll_comm_icreate_group(w.comm[0], 3, list, 5, &made[2], &q[2]));
+            world_settle(&w, 1, &q[2], s);
+            assert_int_equal(s[0], NBCOLL_ERR_CANCELLED);
+        }
+        EXPECT(OK, nbcoll_comm_icreate_group(w.comm[0], 3, list, 5, &made[2], &q[2]));
+        world_finish(&w, 3, q);
+        works_over(&w, made, 3);
+        world_close(&w);
+    }
+}
+
 static void a_member_that_is_lost_ends_it(void **state)
 {
     static const int list[3] = {2, 1, 0};
@@ -428,6 +465,7 @@ int main(void)
         unit_test_alone(wrong_lists_are_refused),
         unit_test_alone(a_refused_list_leaves_the_endpoint),
         unit_test_alone(a_member_that_does_not_call_is_waited_for),
+        unit_test_alone(a_late_member_meets_the_others_in_the_next_creation),
         unit_test_alone(a_member_that_is_lost_ends_it),
         unit_test_alone(lists_that_differ_are_found_by_all_that_call),
         unit_test_alone(lists_one_after_the_other_do_not_differ),
