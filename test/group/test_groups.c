@@ -289,6 +289,28 @@ static void a_member_that_does_not_call_is_waited_for(void **state)
     world_close(&w);
 }
 
+/* That it is asked where it is, and has made one of this list before, is no other list. */
+static void a_member_of_the_creation_before_is_waited_for(void **state)
+{
+    static const int list[3] = {2, 1, 0};
+    nbcoll_comm *made[3], *first[3];
+    nbcoll_request q[3];
+    world w;
+    (void)state;
+
+    world_open(&w, 3, NULL, NULL, NULL);
+    make(&w, 3, list, 5, first);
+    for (int i = 0; i < 2; i++)
+        EXPECT(OK, nbcoll_comm_icreate_group(w.comm[list[i]], 3, list, 5, &made[i], &q[i]));
+    step_for(&w, 150 * MS);
+    EXPECT(PENDING, nbcoll_test(&q[0]));
+    EXPECT(PENDING, nbcoll_test(&q[1]));
+    EXPECT(OK, nbcoll_comm_icreate_group(w.comm[0], 3, list, 5, &made[2], &q[2]));
+    world_finish(&w, 3, q);
+    works_over(&w, made, 3);
+    world_close(&w);
+}
+
 /* Also if the others have called again before it calls first: what they say of the second creation is kept. */
 static void a_late_member_meets_the_others_in_the_next_creation(void **state)
 {
@@ -465,6 +487,7 @@ int main(void)
         unit_test_alone(wrong_lists_are_refused),
         unit_test_alone(a_refused_list_leaves_the_endpoint),
         unit_test_alone(a_member_that_does_not_call_is_waited_for),
+        unit_test_alone(a_member_of_the_creation_before_is_waited_for),
         unit_test_alone(a_late_member_meets_the_others_in_the_next_creation),
         unit_test_alone(a_member_that_is_lost_ends_it),
         unit_test_alone(lists_that_differ_are_found_by_all_that_call),

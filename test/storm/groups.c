@@ -119,7 +119,8 @@ static bool may_end_so(const gathering *x, int tries, nbcoll_status status)
     bool others = false;
     for (int k = 0; k < x->members; k++)
         others |= timeout_of(x, k, tries) != NBCOLL_FOREVER;
-    return (status == NBCOLL_ERR_TIMEOUT && timeout_of(x, x->me, tries) != NBCOLL_FOREVER) ||
+    return ((status == NBCOLL_ERR_TIMEOUT || status == NBCOLL_ERR_NO_SLOT) &&
+            timeout_of(x, x->me, tries) != NBCOLL_FOREVER) ||
            (status == NBCOLL_ERR_CANCELLED && others);
 }
 
@@ -150,6 +151,7 @@ static bool grow(gathering *x, int members, bool is_second, int tries, nbcoll_st
     storm_note(r->storm, r->actor->rank, NOTE_MADE, (uint64_t)x->index, *status);
     bool is_right = *status == NBCOLL_OK ? are_all_there(x, *made, members, status) : !*made;
     storm_note(r->storm, r->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, *status);
+    r->storm->has_ended_early |= *status != NBCOLL_OK;
     return is_right && (*status == NBCOLL_OK || (is_second && may_end_so(x, tries, *status)));
 }
 
