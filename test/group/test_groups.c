@@ -289,17 +289,19 @@ static void a_member_that_does_not_call_is_waited_for(void **state)
     world_close(&w);
 }
 
-/* That it is asked where it is, and has made one of this list before, is no other list. */
+/* That it is asked where it is, has made one of this list before, and has sent something else, is no other list. */
 static void a_member_of_the_creation_before_is_waited_for(void **state)
 {
     static const int list[3] = {2, 1, 0};
     nbcoll_comm *made[3], *first[3];
-    nbcoll_request q[3];
+    nbcoll_request q[3], sent[3];
+    int number[3] = {7};
     world w;
     (void)state;
 
     world_open(&w, 3, NULL, NULL, NULL);
     make(&w, 3, list, 5, first);
+    EXPECT(OK, nbcoll_ibcast(&number[0], 1, NBCOLL_INT, 0, w.comm[0], &sent[0])); /* the others have it, unasked */
     for (int i = 0; i < 2; i++)
         EXPECT(OK, nbcoll_comm_icreate_group(w.comm[list[i]], 3, list, 5, &made[i], &q[i]));
     step_for(&w, 150 * MS);
@@ -307,6 +309,9 @@ static void a_member_of_the_creation_before_is_waited_for(void **state)
     EXPECT(PENDING, nbcoll_test(&q[1]));
     EXPECT(OK, nbcoll_comm_icreate_group(w.comm[0], 3, list, 5, &made[2], &q[2]));
     world_finish(&w, 3, q);
+    for (int i = 1; i < 3; i++)
+        EXPECT(OK, nbcoll_ibcast(&number[i], 1, NBCOLL_INT, 0, w.comm[i], &sent[i]));
+    world_finish(&w, 3, sent);
     works_over(&w, made, 3);
     world_close(&w);
 }
