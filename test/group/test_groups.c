@@ -213,8 +213,8 @@ static void a_group_keeps_the_nodes(void **state)
 static void wrong_lists_are_refused(void **state)
 {
     static const int twice[3] = {0, 1, 0}, beyond[2] = {0, 3}, below[2] = {-1, 0}, others[2] = {1, 2}, good[1] = {0};
-    nbcoll_request q;
-    nbcoll_comm *out;
+    nbcoll_request q = NBCOLL_REQUEST_NULL, as_before = q;
+    nbcoll_comm *out = NULL;
     world w;
     (void)state;
 
@@ -229,6 +229,11 @@ static void wrong_lists_are_refused(void **state)
     EXPECT(ERR_NULL, nbcoll_comm_icreate_group(NULL, 1, good, 0, &out, &q));
     EXPECT(ERR_FOREIGN, nbcoll_comm_icreate_among(w.context[1], w.endpoint[0], 1, good, 0, NULL, &out, &q));
     EXPECT(ERR_RANK, nbcoll_comm_icreate_among(w.context[0], w.endpoint[0], 2, others, 0, NULL, &out, &q));
+    EXPECT(ERR_DUPLICATE, nbcoll_comm_icreate_among(w.context[0], w.endpoint[0], 3, twice, 0, NULL, &out, &q));
+    EXPECT(ERR_ARGUMENT, nbcoll_comm_icreate_among(w.context[0], w.endpoint[0], 1, good, -1, NULL, &out, &q));
+    assert_null(out);
+    assert_memory_equal(&q, &as_before, sizeof q);
+    assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
     works_over(&w, w.comm, 3);
     world_close(&w);
 }
