@@ -36,8 +36,8 @@ NBCOLL_API nbcoll_op nbcoll_average(void);
 
 /* The sum of the ranks' elements, each multiplied before by its rank's own *factor. The factor is rounded to the type
  * in which the sum is computed, and so is each product. Types and sums are as those of nbcoll_average. What this
- * returns, and *factor, are the caller's, and stay as they are as long as a request that was opened with it. Any
- * thread. */
+ * returns, and *factor, are the caller's, and stay as they are as long as a request that was opened with it. A call
+ * with a null factor gets ERR_NULL. Any thread. */
 NBCOLL_API nbcoll_host_op nbcoll_sum_scaled(const double *factor);
 
 /* The sum, computed in the next wider type, and rounded once at the end: FLOAT and FLOAT_COMPLEX in double, HALF and

@@ -175,8 +175,8 @@ static nbcoll_status nbcolli_sums_scaled(void *user, nbcoll_type type, int opera
     const nbcolli_sums_kind *kind =
         nbcolli_sums_states(nbcolli_sums_kinds, NBCOLLI_SUMS_LENGTH(nbcolli_sums_kinds), type, states, by);
     (void)operands;
-    if (!kind)
-        return NBCOLL_ERR_OP;
+    if (!kind || !user)
+        return kind ? NBCOLL_ERR_NULL : NBCOLL_ERR_OP;
     states->user = user;
     states->pack_units = kind->scale;
     return NBCOLL_OK;

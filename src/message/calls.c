@@ -222,6 +222,7 @@ nbcoll_status nbcoll_sendrecv(const void *send, size_t send_count, nbcoll_type s
         s = nbcolli_message_call_in(&receives, 0, &receive);
     if (s != NBCOLL_OK)
         return s;
+    nbcolli_go_outside(m->context); /* as where a wait asks for the time: the host's clock cannot free the context */
     uint64_t deadline = nbcolli_deadline(&m->context->host, timeout);
     nbcoll_status begun = nbcolli_message_call_in(&sends, 0, &sent);
     s = nbcolli_wait_or_leave(begun, &sent, timeout);
@@ -229,6 +230,7 @@ nbcoll_status nbcoll_sendrecv(const void *send, size_t send_count, nbcoll_type s
         timeout = 0; /* it does not wait for what was to be an exchange */
     if (timeout)
         timeout = nbcolli_time_left(&m->context->host, deadline, NBCOLL_FOREVER);
+    nbcolli_come_back(m->context);
     nbcoll_status received = nbcolli_wait_or_leave(NBCOLL_OK, &receive, timeout);
     return begun != NBCOLL_OK || received == NBCOLL_OK ? s : received;
 }

@@ -11,6 +11,7 @@
 
 #include "crew.h"
 #include "nbcoll/select.h"
+#include "nbcoll/message.h"
 #include "nbcoll/strided.h"
 #include "nbcoll/sums.h"
 #include "world.h"
@@ -289,6 +290,28 @@ static void elements_at_one_place_are_sent_to_many_and_received_once(void **stat
     world_close(&w);
 }
 
+static void a_message_is_received_into_one_place_once(void **state)
+{
+    nbcoll_messages *m;
+    nbcoll_request request = NBCOLL_REQUEST_NULL, as_before = request;
+    nbcoll_strided same;
+    int64_t place[2] = {5, 6};
+    world w;
+    (void)state;
+    EXPECT(OK, nbcoll_strided_make(&same, NBCOLL_INT64, 2, NBCOLL_ONCE, NBCOLL_ONCE, 0));
+    nbcoll_type type = nbcoll_type_of(&same.type);
+    world_open(&w, 1, NULL, NULL, NULL);
+    EXPECT(OK, nbcoll_messages_open(w.comm[0], NULL, &m, NBCOLL_FOREVER));
+    EXPECT(ERR_TYPE, nbcoll_irecv(place, 2, type, 0, 0, m, NULL, &request));
+    EXPECT(ERR_TYPE, nbcoll_recv_init(place, 2, type, 0, 0, m, NULL, &request));
+    EXPECT(ERR_TYPE, nbcoll_sendrecv(place, 1, type, 0, 0, place, 2, type, 0, 0, m, NULL, NBCOLL_FOREVER));
+    assert_memory_equal(&request, &as_before, sizeof request);
+    assert_true(place[0] == 5 && place[1] == 6);
+    assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
+    EXPECT(OK, nbcoll_messages_close(m));
+    world_close(&w);
+}
+
 static void what_is_no_such_type_is_refused(void **state)
 {
     nbcoll_strided s;
@@ -429,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_matrix_is_transposed_by_columns),
         cmocka_unit_test(a_face_of_a_field_is_broadcast),
         cmocka_unit_test(elements_at_one_place_are_sent_to_many_and_received_once),
+        cmocka_unit_test(a_message_is_received_into_one_place_once),
         cmocka_unit_test(what_is_no_such_type_is_refused),
         cmocka_unit_test(columns_are_summed_as_vectors_are),
         cmocka_unit_test(sums_of_other_types_are_refused),

@@ -210,6 +210,41 @@ static void types_are_refused_by_the_call(void **state)
     world_close(&w);
 }
 
+static void a_missing_factor_is_named_by_the_call(void **state)
+{
+    const nbcoll_host_op op = nbcoll_sum_scaled(NULL);
+    nbcoll_request request = NBCOLL_REQUEST_NULL, as_before = request;
+    double send = 3, recv = 7;
+    world w;
+
+    (void)state;
+    world_open(&w, 1, NULL, NULL, NULL);
+    EXPECT(ERR_NULL, nbcoll_iallreduce(&send, &recv, 1, NBCOLL_DOUBLE, nbcoll_op_of(&op), w.comm[0], &request));
+    EXPECT(ERR_NULL, nbcoll_reduce_init(&send, &recv, 1, NBCOLL_DOUBLE, nbcoll_op_of(&op), 0, w.comm[0], &request));
+    EXPECT(ERR_NULL, nbcoll_scan(&send, &recv, 1, NBCOLL_DOUBLE, nbcoll_op_of(&op), w.comm[0], NBCOLL_FOREVER));
+    assert_memory_equal(&request, &as_before, sizeof request);
+    assert_true(send == 3 && recv == 7);
+    assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
+    world_close(&w);
+}
+
+static void integers_have_no_average(void **state)
+{
+    nbcoll_request request = NBCOLL_REQUEST_NULL, as_before = request;
+    int64_t send = 3, recv = 7;
+    world w;
+
+    (void)state;
+    world_open(&w, 1, NULL, NULL, NULL);
+    for (nbcoll_type type = NBCOLL_INT8; type <= NBCOLL_UINT64; type++)
+        EXPECT(ERR_OP, nbcoll_iallreduce(&send, &recv, 1, type, nbcoll_average(), w.comm[0], &request));
+    EXPECT(ERR_OP, nbcoll_allreduce_init(&send, &recv, 1, NBCOLL_INT64, nbcoll_average(), w.comm[0], &request));
+    assert_memory_equal(&request, &as_before, sizeof request);
+    assert_true(send == 3 && recv == 7);
+    assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
+    world_close(&w);
+}
+
 static void persistent_requests_take_the_factor_of_each_start(void **state)
 {
     double factor[2] = {1, 1}, send[2] = {10, 100}, recv[2] = {0, 0};
@@ -241,6 +276,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_collective_and_algorithm_sums_so),
         cmocka_unit_test(types_are_refused_by_the_call),
+        cmocka_unit_test(a_missing_factor_is_named_by_the_call),
+        cmocka_unit_test(integers_have_no_average),
         cmocka_unit_test(persistent_requests_take_the_factor_of_each_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

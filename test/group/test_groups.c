@@ -213,8 +213,8 @@ static void a_group_keeps_the_nodes(void **state)
 static void wrong_lists_are_refused(void **state)
 {
     static const int twice[3] = {0, 1, 0}, beyond[2] = {0, 3}, below[2] = {-1, 0}, others[2] = {1, 2}, good[1] = {0};
-    nbcoll_request q;
-    nbcoll_comm *out;
+    nbcoll_request q = NBCOLL_REQUEST_NULL, as_before = q;
+    nbcoll_comm *out = NULL;
     world w;
     (void)state;
 
@@ -229,6 +229,11 @@ static void wrong_lists_are_refused(void **state)
     EXPECT(ERR_NULL, nbcoll_comm_icreate_group(NULL, 1, good, 0, &out, &q));
     EXPECT(ERR_FOREIGN, nbcoll_comm_icreate_among(w.context[1], w.endpoint[0], 1, good, 0, NULL, &out, &q));
     EXPECT(ERR_RANK, nbcoll_comm_icreate_among(w.context[0], w.endpoint[0], 2, others, 0, NULL, &out, &q));
+    EXPECT(ERR_DUPLICATE, nbcoll_comm_icreate_among(w.context[0], w.endpoint[0], 3, twice, 0, NULL, &out, &q));
+    EXPECT(ERR_ARGUMENT, nbcoll_comm_icreate_among(w.context[0], w.endpoint[0], 1, good, -1, NULL, &out, &q));
+    assert_null(out);
+    assert_memory_equal(&q, &as_before, sizeof q);
+    assert_int_equal(nbcoll_comm_active(w.comm[0]), 0);
     works_over(&w, w.comm, 3);
     world_close(&w);
 }
@@ -287,6 +292,70 @@ static void a_member_that_does_not_call_is_waited_for(void **state)
     make(&w, 3, list, 5, made);
     works_over(&w, made, 3);
     world_close(&w);
+}
+
+/* That it is asked where it is, has made one of this list before, and has sent something else, is no other list. */
+static void a_member_of_the_creation_before_is_waited_for(void **state)
+{
+    static const int list[3] = {2, 1, 0};
+    nbcoll_comm *made[3], *first[3];
+    nbcoll_request q[3], sent[3];
+    int number[3] = {7};
+    world w;
+    (void)state;
+
+    world_open(&w, 3, NULL, NULL, NULL);
+    make(&w, 3, list, 5, first);
+    EXPECT(OK, nbcoll_ibcast(&number[0], 1, NBCOLL_INT, 0, w.comm[0], &sent[0])); /* the others have it, unasked */
+    for (int i = 0; i < 2; i++)
+        EXPECT(OK, nbcoll_comm_icreate_group(w.comm[list[i]], 3, list, 5, &made[i], &q[i]));
+    step_for(&w, 150 * MS);
+    EXPECT(PENDING, nbcoll_test(&q[0]));
+    EXPECT(PENDING, nbcoll_test(&q[1]));
+    EXPECT(OK, nbcoll_comm_icreate_group(w.comm[0], 3, list, 5, &made[2], &q[2]));
+    world_finish(&w, 3, q);
+    for (int i = 1; i < 3; i++)
+        EXPECT(OK, nbcoll_ibcast(&number[i], 1, NBCOLL_INT, 0, w.comm[i], &sent[i]));
+    world_finish(&w, 3, sent);
+    works_over(&w, made, 3);
+    world_close(&w);
+}
+
+/* Also if the others have called again before it calls first: what they say of the second creation is kept. */
+static void a_late_member_meets_the_others_in_the_next_creation(void **state)
+{
+    static const int list[3] = {2, 1, 0};
+    nbcoll_request q[3];
+    nbcoll_comm *made[3];
+    nbcoll_status s[2];
+    (void)state;
+
+    for (int times = 1; times <= 3; times++) {
+        world w;
+        world_open(&w, 3, NULL, NULL, NULL);
+        for (int given_up = 0; given_up < times; given_up++) {
+            for (int i = 0; i < 2; i++)
+                EXPECT(OK, nbcoll_comm_icreate_group(w.comm[list[i]], 3, list, 5, &made[i], &q[i]));
+            for (int i = 0; i < 100; i++)
+                world_step(&w);
+            EXPECT(OK, nbcoll_cancel(q[given_up % 2]));
+            world_settle(&w, 2, q, s);
+            assert_true(s[0] == NBCOLL_ERR_CANCELLED && s[1] == NBCOLL_ERR_CANCELLED);
+        }
+        for (int i = 0; i < 2; i++)
+            EXPECT(OK, nbcoll_comm_icreate_group(w.comm[list[i]], 3, list, 5, &made[i], &q[i]));
+        for (int i = 0; i < 100; i++)
+            world_step(&w);
+        for (int given_up = 0; given_up < times; given_up++) {
+            EXPECT(OK, nbcoll_comm_icreate_group(w.comm[0], 3, list, 5, &made[2], &q[2]));
+            world_settle(&w, 1, &q[2], s);
+            assert_int_equal(s[0], NBCOLL_ERR_CANCELLED);
+        }
+        EXPECT(OK, nbcoll_comm_icreate_group(w.comm[0], 3, list, 5, &made[2], &q[2]));
+        world_finish(&w, 3, q);
+        works_over(&w, made, 3);
+        world_close(&w);
+    }
 }
 
 static void a_member_that_is_lost_ends_it(void **state)
@@ -428,6 +497,8 @@ int main(void)
         unit_test_alone(wrong_lists_are_refused),
         unit_test_alone(a_refused_list_leaves_the_endpoint),
         unit_test_alone(a_member_that_does_not_call_is_waited_for),
+        unit_test_alone(a_member_of_the_creation_before_is_waited_for),
+        unit_test_alone(a_late_member_meets_the_others_in_the_next_creation),
         unit_test_alone(a_member_that_is_lost_ends_it),
         unit_test_alone(lists_that_differ_are_found_by_all_that_call),
         unit_test_alone(lists_one_after_the_other_do_not_differ),

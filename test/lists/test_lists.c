@@ -255,6 +255,34 @@ static void what_cannot_be_is_refused_by_name(void **state)
     world_close(&w);
 }
 
+/* Where calls are checked, all ranks are told before anything is written. */
+static void lists_that_differ_in_length_are_named(void **state)
+{
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
+    int32_t x[2][5] = {{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}}, before[2][5];
+    nbcoll_lists *l[2];
+    nbcoll_request q[2];
+    nbcoll_status s[2];
+    world w;
+    (void)state;
+
+    memcpy(before, x, sizeof x);
+    config.flags = NBCOLL_CHECKED;
+    world_open(&w, 2, NULL, NULL, &config);
+    for (int r = 0; r < 2; r++) {
+        const nbcoll_list_piece cut[2] = {{x[r], 2}, {x[r] + 2, 2 + (size_t)r}};
+        EXPECT(OK, nbcoll_lists_make(w.context[r], NBCOLL_INT32, NBCOLL_SUM, 0, NULL, 2, cut, &l[r]));
+        EXPECT(OK, nbcoll_iallreduce(l[r]->send, l[r]->recv, l[r]->received, l[r]->type, l[r]->op, w.comm[r], &q[r]));
+    }
+    world_settle(&w, 2, q, s);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(s[r], NBCOLL_ERR_MISMATCH);
+        nbcoll_lists_free(l[r]);
+    }
+    assert_memory_equal(x, before, sizeof x);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +290,7 @@ int main(void)
         unit_test_alone(by_every_algorithm),
         unit_test_alone(each_piece_says_that_it_has_arrived),
         unit_test_alone(what_cannot_be_is_refused_by_name),
+        unit_test_alone(lists_that_differ_in_length_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,10 @@ static void arguments_are_checked_at_the_call(void **state)
     EXPECT(ERR_TYPE, nbcoll_irecv(&value, 2, nbcoll_type_of(&piling), 1, 0, m, NULL, &q));
     EXPECT(ERR_RANK, nbcoll_isend(&value, 1, NBCOLL_INT, 2, 0, m, &q));
     EXPECT(ERR_RANK, nbcoll_isend(&value, 1, NBCOLL_INT, NBCOLL_ANY_SOURCE, 0, m, &q));
+    EXPECT(ERR_RANK, nbcoll_issend(&value, 1, NBCOLL_INT, NBCOLL_ANY_SOURCE, 0, m, &q));
+    EXPECT(ERR_RANK, nbcoll_send_init(&value, 1, NBCOLL_INT, NBCOLL_ANY_SOURCE, 0, m, &q));
     EXPECT(ERR_RANK, nbcoll_irecv(&value, 1, NBCOLL_INT, -2, 0, m, NULL, &q));
+    EXPECT(ERR_TAG, nbcoll_isend(&value, 1, NBCOLL_INT, 1, -2, m, &q));
     EXPECT(ERR_TAG, nbcoll_isend(&value, 1, NBCOLL_INT, 1, NBCOLL_ANY_TAG, m, &q));
     EXPECT(ERR_TAG, nbcoll_irecv(&value, 1, NBCOLL_INT, 1, -2, m, NULL, &q));
     EXPECT(ERR_TAG, nbcoll_sendrecv(&value, 1, NBCOLL_INT, 1, -1, &value, 1, NBCOLL_INT, 1, 0, m, NULL, 0));

@@ -157,6 +157,7 @@ static bool create(rank *r)
 
     if (!n)
         return false;
+    r->endpoint = ends[n - 1];
     r->observer = (nbcoll_observer){sizeof r->observer, r, observe};
     config.observer = p->is_observed ? &r->observer : NULL;
     terms.slots = p->slots;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Groups: some ranks of a communicator make one of their own, in an order of its own, and use it; the others do
- * nothing. Where something bad has happened a rank gives up what does not end in time, since a member may not come. */
+ * nothing. Where something bad has happened a rank gives up what does not end in time, since a member may not come.
+ *
+ * From edition 25 on, where nothing bad happens, some groups grow: the first ranks of the list have a group already when
+ * the others join. Members come late, and those that have a timeout may end a try: then all try again, without one. */
 #include <stdlib.h>
 
 #include "rank.h"
@@ -31,6 +34,19 @@ static void draw_list(gathering *x, int at)
     x->me = -1;
     for (int k = 0; k < x->members; k++)
         x->me = x->list[k] == at ? k : x->me;
+}
+
+static void free_group(const gathering *x, nbcoll_comm *made)
+{
+    rank *r = x->rank;
+    nbcoll_status status;
+    while ((status = nbcoll_comm_free(made)) == NBCOLL_ERR_BUSY) {
+        nbcoll_progress(r->context);
+        storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
+    }
+    if (status != NBCOLL_OK)
+        storm_find(r->storm, "rank %d, item %d: its group is not freed: %s", r->actor->rank, x->index,
+                   nbcoll_status_name(status));
 }
 
 /* Whatever it is, it ends; and where it ends badly that has a cause. */
@@ -86,6 +102,91 @@ static void use(gathering *x, nbcoll_comm *made)
             storm_find(r->storm, "rank %d, item %d: member %d is another one", r->actor->rank, x->index, k);
 }
 
+/* ---- growing ----------------------------------------------------------------------------------------------------- */
+
+enum { TRIES_WITH_TIMEOUTS = 2 };
+
+/* Of that member, at that try. */
+static uint64_t timeout_of(const gathering *x, int member, int tries)
+{
+    uint64_t draws = mix(x->item->salt + (uint64_t)tries, 91 + (uint64_t)member);
+    return tries >= TRIES_WITH_TIMEOUTS || draws % 4 ? NBCOLL_FOREVER : draws / 4 % (20 * MILLISECOND);
+}
+
+/* A status that a try may end with, but OK: who has a timeout reaches it, and the others hear of that. */
+static bool may_end_so(const gathering *x, int tries, nbcoll_status status)
+{
+    bool others = false;
+    for (int k = 0; k < x->members; k++)
+        others |= timeout_of(x, k, tries) != NBCOLL_FOREVER;
+    return ((status == NBCOLL_ERR_TIMEOUT || status == NBCOLL_ERR_NO_SLOT) &&
+            timeout_of(x, x->me, tries) != NBCOLL_FOREVER) ||
+           (status == NBCOLL_ERR_CANCELLED && others);
+}
+
+static bool are_all_there(const gathering *x, nbcoll_comm *made, int members, nbcoll_status *status)
+{
+    int32_t mine = x->list[x->me], all[RANKS_MOST];
+    bool is_right = nbcoll_comm_rank(made) == x->me && nbcoll_comm_size(made) == members;
+    *status = nbcoll_allgather(&mine, all, 1, NBCOLL_INT32, made, NBCOLL_FOREVER);
+    for (int k = 0; k < members && *status == NBCOLL_OK; k++)
+        is_right &= all[k] == x->list[k];
+    return is_right;
+}
+
+/* False: it ends in a way that it may not. *made: null, or to be freed. */
+static bool grow(gathering *x, int members, bool is_second, int tries, nbcoll_status *status, nbcoll_comm **made)
+{
+    rank *r = x->rank;
+    int world[RANKS_MOST];
+    *made = NULL;
+
+    for (int k = 0; k < members; k++)
+        world[k] = plan_member(&r->storm->plan, x->item->comm, r->actor->rank, x->list[k]);
+    storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)x->index, 9);
+    *status = is_second
+                  ? nbcoll_comm_create_among(r->context, r->endpoint, members, world, x->index, NULL, made,
+                                             timeout_of(x, x->me, tries))
+                  : nbcoll_comm_create_group(r->comm[x->item->comm], members, x->list, x->index, made, NBCOLL_FOREVER);
+    storm_note(r->storm, r->actor->rank, NOTE_MADE, (uint64_t)x->index, *status);
+    bool is_right = *status == NBCOLL_OK ? are_all_there(x, *made, members, status) : !*made;
+    storm_note(r->storm, r->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, *status);
+    r->storm->has_ended_early |= *status != NBCOLL_OK;
+    return is_right && (*status == NBCOLL_OK || (is_second && may_end_so(x, tries, *status)));
+}
+
+static void grow_all(gathering *x)
+{
+    rank *r = x->rank;
+    int few = (x->members + 1) / 2, tries = 0;
+    nbcoll_comm *smaller = NULL, *larger = NULL;
+    nbcoll_status status = NBCOLL_OK;
+    bool is_right = x->me >= few || grow(x, few, false, 0, &status, &smaller);
+
+    do {
+        if (larger) /* in which a member has given up */
+            free_group(x, larger);
+        if (rank_choose(r, 3) == 0)
+            storm_stay(r->storm, rank_choose(r, 30 * MILLISECOND));
+        is_right = is_right && grow(x, x->members, true, tries, &status, &larger);
+    } while (is_right && status != NBCOLL_OK && tries++ < TRIES_WITH_TIMEOUTS);
+    if (smaller)
+        free_group(x, smaller);
+    if (larger)
+        free_group(x, larger);
+    if (!is_right && !r->actor->is_dead)
+        storm_find(r->storm, "rank %d, item %d: its growing group ends with %s, at try %d, or has others in it",
+                   r->actor->rank, x->index, nbcoll_status_name(status), tries);
+}
+
+/* Over the endpoint itself: that must be the context's only one. */
+static bool grows(const gathering *x)
+{
+    const plan *p = &x->rank->storm->plan;
+    return p->edition >= EDITION_OF_FORMS && p->nets == 1 && !plan_has_faults(p) && !p->has_agents && !p->late_tags &&
+           !p->few_serials && mix(x->item->salt, 92) % 2;
+}
+
 void groups_run(rank *r, int n)
 {
     const item *i = &r->storm->plan.item[n];
@@ -99,6 +200,10 @@ void groups_run(rank *r, int n)
     draw_list(&x, at.rank);
     if (x.me < 0)
         return;
+    if (grows(&x)) {
+        grow_all(&x);
+        return;
+    }
     while ((status = nbcoll_comm_icreate_group(r->comm[i->comm], x.members, x.list, n, &made, &request)) != NBCOLL_OK)
         if (status == NBCOLL_ERR_PEER_LOST) { /* among the members, who have a communicator for their votes */
             judge_end(r->actor, i, n, status, NULL, NULL);
@@ -109,11 +214,5 @@ void groups_run(rank *r, int n)
     if (finish(&x, &request) != NBCOLL_OK)
         return;
     use(&x, made);
-    while ((status = nbcoll_comm_free(made)) == NBCOLL_ERR_BUSY) {
-        nbcoll_progress(r->context);
-        storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
-    }
-    if (status != NBCOLL_OK)
-        storm_find(r->storm, "rank %d, item %d: its group is not freed: %s", r->actor->rank, n,
-                   nbcoll_status_name(status));
+    free_group(&x, made);
 }

@@ -3,15 +3,15 @@
  * Messages between the ranks of a communicator, beside the calls that are open there. All know who sends what to whom;
  * each starts its sends in that order, and its receives before, after or between them: exact ones, in up to three
  * rounds, or with wildcards. What a receive gets is known by its sender and its length, which no two of a pair share.
- * With wildcards a receive for anything takes what the others leave; who has all its messages cancels the rest. Where
- * something bad has happened a rank gives up what does not end in time: then that must end. */
+ * With wildcards a receive for anything, or (from edition 25 on) a probe, takes what the others leave; who has all its
+ * messages cancels the rest. From edition 25 on some rounds end with a ring of nbcoll_sendrecv. Where something bad has happened a rank gives up what does not end in time: then that must end. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "rank.h"
 #include "nbcoll/message.h"
 
-enum { LETTERS_MOST = 32, POSTS_MOST = 8 * LETTERS_MOST, GUARDS = 32, NONE = -2 };
+enum { LETTERS_MOST = 32, POSTS_MOST = 8 * LETTERS_MOST, GUARDS = 32, NONE = -2, TAG_OF_RINGS = 7 };
 
 #define PATIENCE (3 * SECOND)
 
@@ -48,6 +48,7 @@ typedef struct exchange {
     int round;
     mode mode;
     int blocks;     /* 1: sends, 2: receives may */
+    bool probes, has_rings;
     uint64_t since; /* something has ended, or begun */
     bool gives_up;
 } exchange;
@@ -82,6 +83,10 @@ static void draw_letters(exchange *x)
     x->blocks = x->mode == EXACT && !plan_has_faults(&x->rank->storm->plan) && !x->rank->storm->plan.few_serials
                     ? (int)(next_random(&random) % 3)
                     : 0;
+    bool has_forms = x->rank->storm->plan.edition >= EDITION_OF_FORMS;
+    x->probes = has_forms && x->mode != EXACT && mix(x->item->salt, 61) % 2;
+    x->has_rings = has_forms && x->mode == EXACT && mix(x->item->salt, 62) % 2 &&
+                   !plan_has_faults(&x->rank->storm->plan) && !x->rank->storm->plan.few_serials;
 }
 
 static unsigned char byte_of(const exchange *x, int k, int round, size_t at)
@@ -396,11 +401,11 @@ static void cancel_open(exchange *x, bool sends)
 }
 
 /* What waits is one that has not been received. */
-static void probe(exchange *x)
+static void judge_probe(const exchange *x, nbcoll_status status, const nbcoll_message_info *is)
 {
-    nbcoll_message_info info;
-    nbcoll_status status = nbcoll_iprobe(NBCOLL_ANY_SOURCE, NBCOLL_ANY_TAG, x->messages, &info);
-    if (!is_judged(x) || status == NBCOLL_PENDING)
+    nbcoll_message_info info = *is;
+    if (!is_judged(x) || status == NBCOLL_PENDING ||
+        (status == NBCOLL_OK && x->has_rings && info.tag == TAG_OF_RINGS && info.source == (x->at + x->ranks - 1) % x->ranks))
         return;
     int k = status == NBCOLL_OK ? find_letter(x, &info) : -1;
     bool is_there = k >= 0 && (!x->letter[k].is_got || x->mode == EXACT) && x->letter[k].tag == info.tag;
@@ -408,6 +413,41 @@ static void probe(exchange *x)
     if (!is_there && !is_lost && !(status == NBCOLL_ERR_PEER_LOST && has_left(x, -1)))
         storm_find(x->rank->storm, "rank %d, item %d: a probe: %s, from number %d", x->rank->actor->rank, x->index,
                    nbcoll_status_name(status), status == NBCOLL_OK ? info.source : -1);
+}
+
+static void probe(exchange *x)
+{
+    nbcoll_message_info info = {0};
+    nbcoll_status status = nbcoll_iprobe(NBCOLL_ANY_SOURCE, NBCOLL_ANY_TAG, x->messages, &info);
+    judge_probe(x, status, &info);
+}
+
+/* A message leaves the queue, and is received: by nobody else, and once. */
+static void take(exchange *x)
+{
+    rank *r = x->rank;
+    nbcoll_message_info info = {0};
+    nbcoll_message message = {0}, copy;
+    int tag = rank_choose(r, 2) ? NBCOLL_ANY_TAG : (int)rank_choose(r, 3);
+    nbcoll_status status = nbcoll_improbe(NBCOLL_ANY_SOURCE, tag, x->messages, &info, &message);
+
+    judge_probe(x, status, &info);
+    if (status != NBCOLL_OK)
+        return;
+    post *p = add_post(x, rank_choose(r, 8) ? info.bytes : info.bytes / 2, NBCOLL_ANY_SOURCE, tag, -1);
+    p->info = info;
+    p->persists = false;
+    copy = message;
+    for (int tries = 0; (status = nbcoll_imrecv(p->memory, p->bytes, NBCOLL_BYTE, &message, &p->request)) ==
+                            NBCOLL_ERR_MEMORY && tries < RETRIES; tries++)
+        storm_stay(r->storm, 1 + rank_choose(r, 50 * MICROSECOND));
+    p->is_open = status == NBCOLL_OK;
+    if (!p->is_open)
+        ended(x, p, status);
+    nbcoll_request other;
+    if (p->is_open && is_judged(x) &&
+        (message.of || nbcoll_imrecv(p->memory, 0, NBCOLL_BYTE, &copy, &other) != NBCOLL_ERR_REQUEST))
+        storm_find(r->storm, "rank %d, item %d: a message can be received twice", r->actor->rank, x->index);
 }
 
 static void look(exchange *x)
@@ -452,6 +492,8 @@ static void wait_all(exchange *x)
         look(x);
         if (x->mode != EXACT && x->received >= x->mine)
             cancel_open(x, false);
+        else if (x->probes && !x->gives_up && x->posts < POSTS_MOST)
+            take(x);
         else if (x->mode != EXACT && !x->gives_up && !count_open(x, false, true) && x->posts < POSTS_MOST)
             begin(x, add_post(x, 31000, NBCOLL_ANY_SOURCE, NBCOLL_ANY_TAG, -1));
         give_up(x);
@@ -461,6 +503,33 @@ static void wait_all(exchange *x)
         chain_look(r);
         storm_sleep(s, 1 + rank_choose(r, looks++ < 20 ? 1000u << looks / 2 : 40 * MILLISECOND));
     }
+}
+
+/* To the next rank, and from the one before. */
+static void go_round(exchange *x)
+{
+    rank *r = x->rank;
+    int next = (x->at + 1) % x->ranks, last = (x->at + x->ranks - 1) % x->ranks;
+    size_t bytes = x->item->salt % 5000, room = bytes + (size_t)rank_choose(r, 2) * GUARDS;
+    unsigned char *send = malloc(bytes + 1), *recv = malloc(room + GUARDS);
+    nbcoll_message_info info = {.source = NONE};
+
+    memset(recv, 0xee, room + GUARDS);
+    for (size_t at = 0; at < bytes; at++)
+        send[at] = byte_of(x, LETTERS_MOST + x->at, x->round, at);
+    nbcoll_status status = nbcoll_sendrecv(send, bytes, NBCOLL_BYTE, next, TAG_OF_RINGS, recv, room, NBCOLL_BYTE, last,
+                                           TAG_OF_RINGS, x->messages, &info, NBCOLL_FOREVER);
+    bool is_right = status == NBCOLL_OK && info.source == last && info.tag == TAG_OF_RINGS && info.bytes == bytes &&
+                    is_filled(recv + bytes, room - bytes + GUARDS);
+    for (size_t at = 0; at < bytes; at++)
+        is_right &= recv[at] == byte_of(x, LETTERS_MOST + last, x->round, at) &&
+                    send[at] == byte_of(x, LETTERS_MOST + x->at, x->round, at);
+    storm_note(r->storm, r->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, status);
+    if (!is_right && is_judged(x))
+        storm_find(r->storm, "rank %d, item %d: sendrecv ends with %s, or with another message", r->actor->rank,
+                   x->index, nbcoll_status_name(status));
+    free(send);
+    free(recv);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -542,6 +611,8 @@ void messages_run(rank *r, int n)
             wait_all(x);
             judge_order(x);
             judge_sent(x);
+            if (x->has_rings)
+                go_round(x);
             if (x->round + 1 < rounds)
                 forget_posts(x);
         }

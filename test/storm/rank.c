@@ -342,7 +342,7 @@ static void run_item(rank *r, int n)
 /* Where all has ended well each step was ready, has started, and has ended. */
 static void judge_told(rank *r)
 {
-    if (!r->storm->bad_anywhere && (r->told[0] != r->told[1] || r->told[0] != r->told[2]))
+    if (!r->storm->bad_anywhere && !r->storm->has_ended_early && (r->told[0] != r->told[1] || r->told[0] != r->told[2]))
         storm_find(r->storm, "rank %d: of its steps %llu were ready, %llu started, %llu ended", r->actor->rank,
                    (unsigned long long)r->told[0], (unsigned long long)r->told[1], (unsigned long long)r->told[2]);
 }

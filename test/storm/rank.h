@@ -27,6 +27,7 @@ typedef struct rank {
     storm *storm;
     uint64_t random;
     nbcoll_context *context;
+    nbcoll_endpoint *endpoint; /* that joins all ranks */
     nbcoll_comm *comm[COMMS_MOST];
     nbcoll_comm *made[COMMS_MOST];
     bool is_broken[COMMS_MOST];

@@ -4,7 +4,8 @@
  * for where counters begin). A seed decides everything: which rank goes on next, what each transport says and delivers
  * when, what fails, and the program.
  *
- *     plan.c     what a seed means: ranks, limits, groups of the transport, the program, the faults
+ *     plan.c     what a seed means: ranks, the program, the faults
+ *     limits.c   and for the transport: its groups, limits and nets
  *     world.c    virtual time, choices, the log and its hash, findings, whose turn it is
  *     fiber.c    the ranks' stacks, and switching between them
  *     host.c     the host's hooks of a rank: memory that is counted, refused and poisoned; clock; pause
@@ -205,7 +206,8 @@ enum {
     EDITION_OF_CUTS = 21,
     EDITION_OF_LOSSES = 22,
     EDITION = 23,
-    EDITION_OF_ROUTES = 24 /* drawn only if asked for: soaked.txt has what it finds */
+    EDITION_OF_ROUTES = 24, /* drawn only if asked for: soaked.txt has what it finds */
+    EDITION_OF_FORMS = 25   /* likewise: it has these routes, too */
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -228,6 +230,8 @@ extern const kept storm_kept[];
 extern const size_t storm_kept_count;
 
 void plan_make(plan *p, uint64_t seed, const cut *c);
+/* Of plan_make: what concerns the transport. */
+void plan_limits(plan *p, const cut *c, uint64_t *r);
 void plan_print(const plan *p);
 extern const char *const fault_name[FAULT_COUNT];
 bool plan_has_faults(const plan *p); /* or calls that are cancelled, or differ */
@@ -342,6 +346,7 @@ struct storm {
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
     uint64_t sent[RANKS_MOST][ITEMS_MOST]; /* of messages, two bits for each letter: so often it was sent well */
+    bool has_ended_early; /* a creation, by a timeout, though nothing bad has happened */
     bool is_different; /* a rank has called something that must be equal otherwise */
     unsigned failed[RANKS_MOST], freed[RANKS_MOST], deserted[RANKS_MOST]; /* bits: the communicators on which something
                                                   has ended badly for a rank; that it has freed; both, in turn */

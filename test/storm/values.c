@@ -328,6 +328,23 @@ static bool needs_arrays(const operation *o, int rank, side which)
     return which == vector && (o->counts_known || part_of(o, rank, which) == A_BLOCK_EACH);
 }
 
+/* From edition 25 on some arrays have 32-bit numbers. Their memory is as large as that of the others. */
+static size_t *narrowed(const buffers *b, size_t *numbers, uint64_t which)
+{
+    if (b->actor->storm->plan.edition < EDITION_OF_FORMS || mix(b->salt + which, (uint64_t)b->rank + 82) % 3)
+        return numbers;
+    int *narrow = calloc((size_t)b->ranks, sizeof *numbers);
+    for (int peer = 0; peer < b->ranks; peer++)
+        narrow[peer] = (int)numbers[peer];
+    free(numbers);
+    return (size_t *)(uintptr_t)nbcoll_ints(narrow);
+}
+
+static void *array_of(size_t *numbers)
+{
+    return (void *)((uintptr_t)numbers & ~(uintptr_t)1);
+}
+
 /* In the w form, some blocks are of bytes, where nothing packs. */
 static void describe(buffers *b, side which)
 {
@@ -345,6 +362,8 @@ static void describe(buffers *b, side which)
         b->share.displs[which][peer] = place(o, b->rank, which, peer, b->ranks) * (is_w ? b->extent : 1);
         b->share.types[which][peer] = is_bytes ? (nbcoll_type)NBCOLL_BYTE : o->how.type;
     }
+    b->share.counts[which] = narrowed(b, b->share.counts[which], 2 * which);
+    b->share.displs[which] = narrowed(b, b->share.displs[which], 2 * which + 1);
 }
 
 static void fill(const buffers *b, unsigned char *send, unsigned char *recv)
@@ -477,12 +496,12 @@ void buffers_free(buffers *b)
         memory_free(b, which);
         size_t bytes = b->share.counts[which] ? (size_t)b->ranks * sizeof(size_t) : 0;
         if (bytes) {
-            memset(b->share.counts[which], 0xee, bytes);
-            memset(b->share.displs[which], 0xee, bytes);
+            memset(array_of(b->share.counts[which]), 0xee, bytes);
+            memset(array_of(b->share.displs[which]), 0xee, bytes);
             memset(b->share.types[which], 0xee, bytes);
         }
-        free(b->share.counts[which]);
-        free(b->share.displs[which]);
+        free(array_of(b->share.counts[which]));
+        free(array_of(b->share.displs[which]));
         free(b->share.types[which]);
     }
     if (b->type)

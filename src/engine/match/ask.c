@@ -252,7 +252,8 @@ static int nbcolli_is_quiet(const nbcoll_comm *comm, const nbcolli_header *where
 }
 
 /* The question may be about a group (comm.h) that is not started here, while one of another list with the same tag,
- * which also has the asking rank, runs or has failed: then the WHERE names that group, and its number of starts. */
+ * which also has the asking rank, runs or has failed: then the WHERE names that group, and its number of starts. Where
+ * there is no such one it says 0, also if this group was started here before: nothing else is in `count` then. */
 static void nbcolli_where_rival(const nbcolli_link *link, int source, const nbcolli_header *query,
                                 nbcolli_header *where)
 {
@@ -264,10 +265,8 @@ static void nbcolli_where_rival(const nbcolli_link *link, int source, const nbco
                   g->vote_comm == query->bytes && (g->active || g->failed_floor == g->taken) &&
                   nbcolli_member_at(g, link->member[source]) >= 0))
         g = g->sister;
-    if (g) {
-        where->stamp = (uint32_t)g->id;
-        where->count = g->taken << 1;
-    }
+    where->stamp = g ? (uint32_t)g->id : 0;
+    where->count = g ? g->taken << 1 : 0;
 }
 
 void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)

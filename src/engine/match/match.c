@@ -304,26 +304,31 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
     nbcolli_done_with(in);
 }
 
-/* The communicator is now known to be freed, or the group not to be made: kept messages are handled as later ones would
- * be. */
-static void nbcolli_orphans_settle(nbcolli_link *home, uint64_t id)
+/* News by which a group is not made: what a LOST is about; of a REVOKE, in its creations alone, since members that have
+ * heard of it may call again before this rank calls first. Kept, so that a call for it here ends, too. */
+static int nbcolli_ends_group(const nbcolli_header *m, const nbcolli_header *what)
+{
+    if (!nbcolli_is_group(m->comm) || what->comm != m->comm)
+        return 0;
+    uint64_t last = what->tag + (what->type == NBCOLLI_REVOKE ? what->count : 0);
+    return m->type == NBCOLLI_LOST ||
+           (m->type == NBCOLLI_REVOKE && what->tag >= m->tag && last <= m->tag + m->count);
+}
+
+/* The communicator is now known to be freed, or the group not to be made, of which `m` says so: kept messages are
+ * handled as later ones would be. */
+static void nbcolli_orphans_settle(nbcolli_link *home, const nbcolli_header *m)
 {
     nbcolli_unexpected **at = &home->orphans, *s;
 
     while ((s = *at))
-        if (s->header.comm != id)
+        if (m->type == NBCOLLI_QUERY ? s->header.comm != m->comm : !nbcolli_ends_group(m, &s->header))
             at = &s->next;
         else {
             *at = s->next;
             nbcolli_incoming in = nbcolli_incoming_kept(s);
             nbcolli_orphan_settle(&in, 1);
         }
-}
-
-/* News by which a group, which has one vote, is not made. Kept, so that a later call for it here ends, too. */
-static int nbcolli_ends_group(const nbcolli_header *m)
-{
-    return nbcolli_is_group(m->comm) && (m->type == NBCOLLI_REVOKE || m->type == NBCOLLI_LOST);
 }
 
 /* While a communicator is being made only a question tells whether a message is about that one. A group (comm/comm.h)
@@ -335,17 +340,16 @@ static void nbcolli_orphan_in(nbcolli_incoming *in)
 
     if (m->type != NBCOLLI_QUERY) {
         const nbcolli_unexpected *end = home->orphans;
-        while (end && !(end->header.comm == m->comm && nbcolli_ends_group(&end->header)))
+        while (end && !nbcolli_ends_group(&end->header, m))
             end = end->next;
         int is_over = nbcolli_is_group(m->comm) ? end && nbcolli_is_message(m) : !home->creating;
-        if (nbcolli_ends_group(m))
-            nbcolli_orphans_settle(home, m->comm);
+        nbcolli_orphans_settle(home, m);
         nbcolli_orphan_settle(in, is_over || nbcolli_find_tombstone(home, m->comm));
         return;
     }
     nbcolli_freeing freeing = nbcolli_orphan_freeing(in);
     if (freeing)
-        nbcolli_orphans_settle(home, m->comm);
+        nbcolli_orphans_settle(home, m);
     nbcolli_ask_elsewhere(in->link, in->source, m, freeing);
 }
 
