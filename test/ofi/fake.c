@@ -60,7 +60,7 @@ typedef struct end {
     domain *domain;
     cq *cq;
     receive *receives, **last;
-    bool is_dead;
+    bool is_dead, is_selective;
 } end;
 
 typedef struct mr {
@@ -366,6 +366,25 @@ static ssize_t ep_inject(struct fid_ep *fid, const void *from, size_t bytes, fi_
     return 0;
 }
 
+/* Copies it, and tells of failures only. */
+static ssize_t ep_send_message(struct fid_ep *fid, const struct fi_msg *what, uint64_t flags)
+{
+    IN_TURN;
+    end *e = (end *)(void *)fid;
+
+    MUST(flags == FI_INJECT && what->iov_count == 1 && e->is_selective);
+    if (takes(&fake_provider.failed_sends)) {
+        complete(e->cq, what->context, 0, FI_EIO, now() + any(fake_provider.late));
+        return 0;
+    }
+    bool is_dropped = takes(&fake_provider.dropped);
+    ssize_t said = ep_inject(fid, what->msg_iov->iov_base, what->msg_iov->iov_len, what->addr);
+    for (packet *p = packets; is_dropped && said == 0 && p; p = p->next)
+        if (!p->next)
+            p->is_dropped = true;
+    return said;
+}
+
 static ssize_t ep_write(struct fid_ep *fid, const struct fi_msg_rma *what, uint64_t flags)
 {
     IN_TURN;
@@ -455,8 +474,11 @@ static int close_end(struct fid *fid)
 
 static int end_bind(struct fid *fid, struct fid *to, uint64_t flags)
 {
+    end *e = (end *)(void *)fid;
+
     if (flags)
-        ((end *)(void *)fid)->cq = (cq *)(void *)to;
+        e->cq = (cq *)(void *)to;
+    e->is_selective |= (flags & FI_SEND && flags & FI_SELECTIVE_COMPLETION);
     return 0;
 }
 
@@ -544,7 +566,7 @@ static int end_name(struct fid *fid, void *to, size_t *bytes)
 static int end_open(struct fid_domain *in, struct fi_info *info, struct fid_ep **out, void *context)
 {
     IN_TURN;
-    static struct fi_ops_msg msg = {.size = sizeof msg, .recv = ep_receive, .send = ep_send, .inject = ep_inject};
+    static struct fi_ops_msg msg = {.size = sizeof msg, .recv = ep_receive, .send = ep_send, .inject = ep_inject, .sendmsg = ep_send_message};
     static struct fi_ops_rma rma = {.size = sizeof rma, .writemsg = ep_write};
     static struct fi_ops_cm cm = {.size = sizeof cm, .getname = end_name};
     if (takes(&fake_provider.refused_endpoints))
