@@ -82,7 +82,7 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
 {
     uint32_t lost_ms = c->lost_ms ? c->lost_ms : 6000;
 
-    e->credits = c->credits ? c->credits : 8;
+    e->credits = c->credits ? c->credits : 16;
     e->payload = c->payload ? c->payload : 16384; /* 0: see below */
     e->lost_ns = lost_ms * NBCOLLI_OFI_MS;
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
