@@ -346,8 +346,11 @@ static ssize_t ep_write(struct fid_ep *fid, const struct fi_msg_rma *what, uint6
     return 0;
 }
 
-struct fi_ops_msg fake_messaging = {
-    .size = sizeof fake_messaging, .recv = ep_receive, .send = ep_send, .inject = ep_inject, .sendmsg = ep_send_message};
+struct fi_ops_msg fake_messaging = {.size = sizeof fake_messaging,
+                                    .recv = ep_receive,
+                                    .send = ep_send,
+                                    .inject = ep_inject,
+                                    .sendmsg = ep_send_message};
 struct fi_ops_rma fake_writing = {.size = sizeof fake_writing, .writemsg = ep_write};
 struct fi_ops_cq fake_queue = {.size = sizeof fake_queue, .read = cq_read, .readerr = cq_error};
 

@@ -3,8 +3,8 @@
  * The provider's completion does not suffice: some messages that tcp;ofi_rxm had completed were lost when their sender
  * closed its endpoint at once. So the goodbye of a rank that closes, which the kernels deliver, repeats messages that
  * may not have arrived (watch.c), and a post is done at once. As many messages may be under way to a peer as there are
- * buffers for it, its credits, and as many bytes as a goodbye can repeat; the peer has receives for that many, which all
- * ranks share. Every message says how many have arrived; half of the credits, or of the bytes, are told apart.
+ * buffers for it, its credits, and as many bytes as a goodbye can repeat; the peer has receives for that many, which
+ * all ranks share. Every message says how many have arrived; half of the credits, or of the bytes, are told apart.
  * See ofi.h. */
 #include <errno.h>
 #include <string.h>
@@ -312,7 +312,8 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
         next = due->next_due;
         due->is_due = false;
         if (due->state == NBCOLLI_OFI_HERE &&
-            (!nbcolli_ofi_tell_move(e, due) || (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_say(e, due, NBCOLLI_OFI_TAKEN, NULL, 0))))
+            (!nbcolli_ofi_tell_move(e, due) ||
+             (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_say(e, due, NBCOLLI_OFI_TAKEN, NULL, 0))))
             nbcolli_ofi_is_due(e, due);
     }
 }

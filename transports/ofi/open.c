@@ -101,8 +101,9 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
     return NBCOLL_OK;
 }
 
-/* What a message may have, once the provider is known, and how many bytes are under way to a peer. Beyond `keeps` go only
- * the notices of puts. A rank that waits for room has more than `tell` under way, which its peer then acknowledges. */
+/* How long a message may be, once the provider is known, and how many bytes may be under way to a peer. Beyond `keeps`
+ * go only the notices of puts. A rank that waits for room has more than `tell` under way, which its peer then
+ * acknowledges. */
 static void nbcolli_ofi_measure(nbcolli_ofi_end *e, uint32_t payload)
 {
     const char *provider = e->info->fabric_attr->prov_name;
