@@ -303,13 +303,13 @@ static void a_rank_without_room_for_lines_sleeps_until_there_is_some(const nbcol
     struct line_stream s = stream_open(w, 1, LINES_IN_VAIN);
 
     for (int round = 0; round < 20 && s.posted < s.of; round++) {
-        do
+        do { /* it may be woken for nothing, but not for ever */
+            case_waits("lines to be taken, or a rank without room for them to sleep");
             while (s.posted < s.of && stream_post(&s) == NBCOLL_POST_DONE)
-                case_waits("lines to be refused, or taken");
-        while (s.posted < s.of && player_arm(p) != NBCOLL_OK && (player_progress(p), true));
+                ;
+        } while (s.posted < s.of && (player_arm(p) != NBCOLL_OK || player_is_rung(p, 0)) && (player_progress(p), true));
         if (s.posted == s.of)
             break;
-        CHECK(!player_is_rung(p, 0));
         while (!player_is_rung(p, 0)) { /* nobody but the receiver moves */
             case_waits("a rank that made room for lines to wake its sender");
             stream_progress(&s);

@@ -15,16 +15,22 @@ static int flood_of(const nbcoll_conformance *c)
     return c->promises & NBCOLL_CONFORMANCE_REFUSES ? 10000 : 2000;
 }
 
-/* Posts until the player may sleep with messages unposted or lent. False if the transport took them all. */
+/* Until it sleeps. It may be woken for nothing, but not for ever. */
+static void sleep_beside_the_rest(struct player *p)
+{
+    do {
+        case_waits("a rank without room to sleep");
+        player_progress(p);
+        player_send(p);
+    } while (player_arm(p) != NBCOLL_OK || player_is_rung(p, 0));
+}
+
+/* Posts until the player sleeps with messages unposted or lent. False if the transport took them all. */
 static bool fill(struct player *p, int to)
 {
     for (int k = flood_of(p->world->c); k > 0; k--)
         player_write(p, to, 10);
-    do {
-        case_waits("a rank without room to be let asleep");
-        player_progress(p);
-        player_send(p);
-    } while (player_arm(p) != NBCOLL_OK);
+    sleep_beside_the_rest(p);
     return p->posted < p->messages || p->lent;
 }
 
@@ -37,7 +43,6 @@ static void a_rank_without_room_sleeps_until_there_is_some(const nbcoll_conforma
     CHECK(is_full || !(w->c->promises & NBCOLL_CONFORMANCE_REFUSES));
     while (is_full) {
         size_t waiting = sender->messages - sender->posted + sender->lent;
-        CHECK(!player_is_rung(sender, 0));
         while (!player_is_rung(sender, 0)) { /* nobody but the receiver moves */
             case_waits("a rank that made room to wake its sender");
             player_progress(receiver);
@@ -48,10 +53,7 @@ static void a_rank_without_room_sleeps_until_there_is_some(const nbcoll_conforma
             player_send(sender);
             player_progress(receiver);
         } while (sender->messages - sender->posted + sender->lent == waiting);
-        while (player_arm(sender) != NBCOLL_OK) {
-            player_progress(sender);
-            player_send(sender);
-        }
+        sleep_beside_the_rest(sender);
         is_full = sender->messages - sender->posted + sender->lent > sender->messages / 2;
     }
     world_settle(w);

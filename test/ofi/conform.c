@@ -92,7 +92,10 @@ int conform(const nbcoll_ofi_config *usual, uint32_t promises, bool in_one_proce
     processes.make = make_board;
     processes.destroy = destroy_board;
     processes.open = open_end;
-    processes.payload = usual->payload ? usual->payload : strstr(usual->provider, "ofi_rxm") ? 16320 : 16384;
+    processes.payload = usual->payload                       ? usual->payload
+                        : strstr(usual->provider, "ofi_rxm") ? 16320
+                        : strcmp(usual->provider, "net") == 0 ? 65536
+                                                             : 16384;
     processes.lost_ms = LOST_MS;
     int failed_here = in_one_process ? nbcoll_conformance_run(&here) : 0, failed = nbcoll_conformance_run(&processes);
     return (failed_here > 0) + (failed > 0) + (failed_here < 0 && failed < 0);

@@ -249,10 +249,9 @@ static void who_misses_a_message_loses_its_sender(void **state)
     all_close();
 }
 
-static void a_send_that_fails_loses_its_peer(void **state)
+static void loses_the_peer_of_a_failed_send(size_t inject)
 {
-    (void)state;
-    opens(3, &(fake){.inject = 16, .failed_sends = 1});
+    opens(3, &(fake){.inject = inject, .failed_sends = 1});
     assert_int_equal(posts(0, 1), NBCOLL_POST_DONE);
     assert_int_equal(posts(0, 2), NBCOLL_POST_DONE);
     AWAIT(is_told[0][1]);
@@ -262,6 +261,13 @@ static void a_send_that_fails_loses_its_peer(void **state)
     AWAIT(arrived[2][0] == 1);
     assert_false(is_told[0][2]);
     all_close();
+}
+
+static void a_send_that_fails_loses_its_peer(void **state)
+{
+    (void)state;
+    loses_the_peer_of_a_failed_send(16);
+    loses_the_peer_of_a_failed_send(4096); /* which was copied */
 }
 
 /* Rank 0 loses rank 1, to which it cannot connect. */
@@ -404,7 +410,7 @@ static fake any_provider(void)
     return (fake){.seed = random_of(&seed),
                   .mr_mode = modes[any(5)],
                   .key_bytes = 24,
-                  .inject = any(2) ? 64 : 0,
+                  .inject = any(2) ? 64 : 4096 * any(2),
                   .piece = any(2) ? 1000 : 0,
                   .has_rma = any(4) > 0,
                   .has_fd = any(2),

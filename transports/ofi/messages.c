@@ -3,8 +3,9 @@
  * The provider's completion does not suffice: some messages that tcp;ofi_rxm had completed were lost when their sender
  * closed its endpoint at once. So the goodbye of a rank that closes, which the kernels deliver, repeats messages that
  * may not have arrived (watch.c), and a post is done at once. As many messages may be under way to a peer as there are
- * buffers for it, its credits; the peer has receives for that many, which all ranks share. Every message says how many
- * have arrived; half of the credits are told apart. See ofi.h. */
+ * buffers for it, its credits, and as many bytes as a goodbye can repeat; the peer has receives for that many, which
+ * all ranks share. Every message says how many have arrived; half of the credits, or of the bytes, are told apart.
+ * See ofi.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -60,6 +61,19 @@ void nbcolli_ofi_idle(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
+/* The provider copies it, and completes nothing. A failure has the buffer's context, unlike one of fi_inject: that is
+ * for messages whose failure is not looked at. */
+static ssize_t nbcolli_ofi_inject(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
+{
+    struct iovec part = {b->wire, b->bytes};
+    struct fi_msg what = {
+        .msg_iov = &part, .desc = &b->desc, .iov_count = 1, .addr = b->peer->to, .context = &b->context};
+
+    if (b->is_quiet)
+        return fi_inject(e->messages, b->wire, b->bytes, b->peer->to);
+    return fi_sendmsg(e->messages, &what, FI_INJECT);
+}
+
 static int nbcolli_ofi_launch_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 {
     nbcolli_ofi_peer *p = b->peer;
@@ -67,13 +81,19 @@ static int nbcolli_ofi_launch_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
     nbcolli_ofi_front *front = (nbcolli_ofi_front *)(void *)b->wire;
     front->taken = p->taken;
     front->number = (uint16_t)(p->sent + 1);
-    ssize_t said = fi_send(e->messages, b->wire, b->bytes, b->desc, p->to, &b->context);
+    bool is_copied = b->bytes <= e->info->tx_attr->inject_size;
+    ssize_t said = is_copied ? nbcolli_ofi_inject(e, b)
+                             : fi_send(e->messages, b->wire, b->bytes, b->desc, p->to, &b->context);
     if (said != 0)
         return (int)said;
     p->told_taken = p->taken;
-    b->is_under_way = true;
+    p->untold = 0;
+    b->is_under_way = !is_copied;
+    if (is_copied && b->is_quiet)
+        nbcolli_ofi_idle(e, b);
     if (!b->is_quiet) {
         p->sent++;
+        p->kept += b->bytes;
         b->next = NULL;
         *p->flight_last = b;
         p->flight_last = &b->next;
@@ -162,14 +182,13 @@ bool nbcolli_ofi_say(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_kind k
         memcpy(b->wire + sizeof(nbcolli_ofi_front), payload, bytes);
     b->bytes = sizeof(nbcolli_ofi_front) + bytes;
     b->doing = NBCOLLI_OFI_SENDS;
-    nbcolli_ofi_buffer *next = b->next;
-    if (nbcolli_ofi_launch(e, b) != 0) {
+    p->quiet = b->next;
+    bool is_said = nbcolli_ofi_launch(e, b) == 0;
+    if (!is_said) {
         nbcolli_ofi_is_refused_now(e);
-        b->doing = NBCOLLI_OFI_IDLE;
-        return false;
+        nbcolli_ofi_idle(e, b);
     }
-    p->quiet = next;
-    return true;
+    return is_said;
 }
 
 /* ---- to this rank itself ----------------------------------------------------------------------------------------- */
@@ -226,7 +245,7 @@ nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_heade
     nbcolli_ofi_watch(e, p);
     if (!p->slab.at || !nbcolli_ofi_tell_move(e, p))
         nbcolli_ofi_is_refused_now(e);
-    else if (b) {
+    else if (b && p->kept + NBCOLLI_OFI_FRONT + bytes <= e->keeps) {
         nbcolli_ofi_buffer *next = b->next;
         nbcolli_ofi_write_front(e, b, NBCOLLI_OFI_MESSAGE);
         memcpy(b->wire + sizeof(nbcolli_ofi_front), header, sizeof *header);
@@ -270,25 +289,9 @@ void nbcolli_ofi_receive(nbcolli_ofi_end *e, nbcolli_ofi_buffer *first)
     }
 }
 
-/* By a message that the provider copies, where it can do that. */
-static bool nbcolli_ofi_acknowledge_one(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
-{
-    nbcolli_ofi_front front = nbcolli_ofi_front_of(e, NBCOLLI_OFI_TAKEN);
-
-    if (e->info->tx_attr->inject_size < sizeof front)
-        return nbcolli_ofi_say(e, p, NBCOLLI_OFI_TAKEN, NULL, 0);
-    front.taken = p->taken;
-    if (fi_inject(e->messages, &front, sizeof front, p->to) != 0) {
-        nbcolli_ofi_is_refused_now(e);
-        return false;
-    }
-    p->told_taken = p->taken;
-    return true;
-}
-
 static bool nbcolli_ofi_is_owed(const nbcolli_ofi_end *e, const nbcolli_ofi_peer *p)
 {
-    return 2u * (uint16_t)(p->taken - p->told_taken) >= e->credits;
+    return 2u * (uint16_t)(p->taken - p->told_taken) >= e->credits || p->untold >= e->tell;
 }
 
 void nbcolli_ofi_is_due(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
@@ -309,7 +312,8 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
         next = due->next_due;
         due->is_due = false;
         if (due->state == NBCOLLI_OFI_HERE &&
-            (!nbcolli_ofi_tell_move(e, due) || (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_acknowledge_one(e, due))))
+            (!nbcolli_ofi_tell_move(e, due) ||
+             (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_say(e, due, NBCOLLI_OFI_TAKEN, NULL, 0))))
             nbcolli_ofi_is_due(e, due);
     }
 }
@@ -321,6 +325,7 @@ static void nbcolli_ofi_is_taken(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, uint16
         if (!p->flight)
             p->flight_last = &p->flight;
         b->is_taken = true;
+        p->kept -= b->bytes;
         if (!b->is_under_way)
             nbcolli_ofi_idle(e, b);
     }
@@ -410,6 +415,7 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
         return;
     }
     p->taken++;
+    p->untold += (uint32_t)bytes;
     if (nbcolli_ofi_is_owed(e, p))
         nbcolli_ofi_is_due(e, p);
     b->peer = p;

@@ -160,6 +160,7 @@ struct nbcolli_ofi_peer {
     nbcolli_ofi_buffer *flight, **flight_last; /* sent, and not acknowledged, in their order */
     uint16_t sent, taken_by_it;                /* messages to it, modulo 2^16 */
     uint16_t taken, told_taken;                /* from it; as it was told */
+    uint32_t kept, untold;                     /* bytes: of `flight`; of what is taken and not told */
     nbcolli_ofi_slab late;                     /* arrivals that came with its goodbye, and behind them its messages */
     uint64_t moves, told; /* of its bulk endpoint; of this rank's, as far as it was told, or that it is given up */
     uint64_t connect_until, connect_at; /* when to give up, and to try again; 0: it is not to be connected */
@@ -193,6 +194,7 @@ typedef struct nbcolli_ofi_end {
     nbcoll_host host;
     size_t bytes;
     uint32_t credits, payload;
+    uint32_t keeps, tell; /* bytes of messages to a peer that may not have arrived; that are told apart */
     uint64_t lost_ns, nonce;
     struct fi_info *info;
     struct fid_fabric *fabric;
@@ -245,6 +247,11 @@ static inline bool nbcolli_ofi_is_gone(const nbcolli_ofi_peer *p)
 nbcoll_status nbcolli_ofi_refused(const nbcolli_ofi_end *e, const char *call, int error);
 
 nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *config);
+
+/* Has the provider copy messages of up to so many bytes when they are posted (FI_INJECT), if it can: ofi_rxm copies as
+ * much as it is asked to. A completion costs it two system calls where there is a descriptor to wait on. */
+void nbcolli_ofi_ask_for_copies(nbcolli_ofi_end *e, size_t bytes);
+
 nbcoll_status nbcolli_ofi_equip(nbcolli_ofi_end *e, nbcolli_ofi_place *mine);
 
 /* Opens one more endpoint of the provider's, and gives its address. Or an error of libfabric. */

@@ -83,7 +83,7 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
     uint32_t lost_ms = c->lost_ms ? c->lost_ms : 6000;
 
     e->credits = c->credits ? c->credits : 16;
-    e->payload = c->payload ? c->payload : 16384;
+    e->payload = c->payload ? c->payload : 16384; /* 0: see below */
     e->lost_ns = lost_ms * NBCOLLI_OFI_MS;
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
         lost_ms < 1000 || lost_ms > 600000)
@@ -99,6 +99,25 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
                                                .eager_ps = 200,
                                                .put_ns = 15000}};
     return NBCOLL_OK;
+}
+
+/* How long a message may be, once the provider is known, and how many bytes may be under way to a peer. Beyond `keeps`
+ * go only the notices of puts. A rank that waits for room has more than `tell` under way, which its peer then
+ * acknowledges. */
+static void nbcolli_ofi_measure(nbcolli_ofi_end *e, uint32_t payload)
+{
+    const char *provider = e->info->fabric_attr->prov_name;
+    bool is_stream = strcmp(provider, "net") == 0 || strcmp(provider, "tcp") == 0; /* sends any length at once */
+
+    if (!payload && is_stream)
+        e->payload = 65536;
+    /* Longer ones its ofi_rxm announces: they would move only while the sender calls the provider. */
+    if (strstr(provider, "ofi_rxm") && e->payload > NBCOLLI_OFI_AT_ONCE)
+        e->payload = NBCOLLI_OFI_AT_ONCE;
+    uint32_t longest = (uint32_t)NBCOLLI_OFI_FRONT + e->payload;
+    e->keeps = NBCOLLI_OFI_KEPT - e->credits * (uint32_t)NBCOLLI_OFI_FRONT;
+    e->tell = e->keeps / 2 < e->keeps - longest ? e->keeps / 2 : e->keeps - longest;
+    nbcolli_ofi_ask_for_copies(e, longest);
 }
 
 static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)
@@ -119,11 +138,8 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
 {
     nbcoll_status status = nbcolli_ofi_find(e, c);
 
-    /* Longer ones its ofi_rxm announces: they would move only while the sender calls the provider. */
-    if (status == NBCOLL_OK && strstr(e->info->fabric_attr->prov_name, "ofi_rxm") && e->payload > NBCOLLI_OFI_AT_ONCE)
-        e->payload = NBCOLLI_OFI_AT_ONCE;
-    const uint32_t fit = NBCOLLI_OFI_KEPT / (uint32_t)(NBCOLLI_OFI_FRONT + e->payload);
-    e->credits = e->credits < fit ? e->credits : fit;
+    if (status == NBCOLL_OK)
+        nbcolli_ofi_measure(e, c->payload);
     e->base.limits.payload = e->payload;
     *mine = (nbcolli_ofi_place){
         .magic = NBCOLLI_OFI_MAGIC, .ranks = (uint32_t)c->ranks, .credits = e->credits, .payload = e->payload};

@@ -66,7 +66,6 @@ static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int err
 {
     nbcolli_ofi_peer *p = b->peer;
 
-    b->is_under_way = false;
     if (b->is_quiet || b->is_taken || nbcolli_ofi_is_gone(p) || (b->is_cancelled && b->doing == NBCOLLI_OFI_WRITES)) {
         nbcolli_ofi_give_back(e, b, NBCOLL_ERR_CANCELLED); /* of a rank that is gone it is back already */
         nbcolli_ofi_idle(e, b);
@@ -77,6 +76,7 @@ static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int err
         nbcolli_ofi_launch_or_wait(e, b);
         return;
     }
+    b->is_under_way = true; /* if the peer acknowledges it, it is free when its doubt is over */
     b->until = nbcolli_now(&e->host) + NBCOLLI_OFI_GRACE;
     b->next_doubtful = e->doubtful;
     e->doubtful = b;
@@ -89,12 +89,12 @@ static void nbcolli_ofi_believe(nbcolli_ofi_end *e)
     for (nbcolli_ofi_buffer **at = &e->doubtful; *at;) {
         nbcolli_ofi_buffer *b = *at;
         bool is_refused = b->doing == NBCOLLI_OFI_WRITES && b->peer->gives_up;
-        if (!nbcolli_ofi_is_gone(b->peer) && e->now < b->until && !is_refused) {
+        if (!nbcolli_ofi_is_gone(b->peer) && e->now < b->until && !is_refused && !b->is_taken) {
             at = &b->next_doubtful;
             continue;
         }
         *at = b->next_doubtful;
-        if (b->doing == NBCOLLI_OFI_SENDS)
+        if (b->doing == NBCOLLI_OFI_SENDS && !b->is_taken)
             nbcolli_ofi_over(e, b->peer, NBCOLLI_OFI_LOST, b->peer->error);
         else {
             nbcolli_ofi_give_back(e, b, is_refused ? NBCOLL_ERR_TRANSPORT : NBCOLL_ERR_FAULT);

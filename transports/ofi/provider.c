@@ -123,11 +123,25 @@ nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *c)
         nbcolli_ofi_log(e, NBCOLL_ERR_UNSUPPORTED, text);
         return NBCOLL_ERR_UNSUPPORTED;
     }
-    e->info->tx_attr->op_flags = 0; /* writes ask for delivery, messages do not */
+    e->info->tx_attr->op_flags = FI_COMPLETION; /* writes ask for delivery, messages do not */
     snprintf(text, sizeof text, "ofi: provider %.60s, domain %.60s", e->info->fabric_attr->prov_name,
              e->info->domain_attr->name);
     nbcolli_ofi_log(e, NBCOLL_OK, text);
     return NBCOLL_OK;
+}
+
+void nbcolli_ofi_ask_for_copies(nbcolli_ofi_end *e, size_t bytes)
+{
+    struct fi_info *hints, *found = NULL;
+
+    if (!strstr(e->info->fabric_attr->prov_name, "ofi_rxm") || e->info->tx_attr->inject_size >= bytes ||
+        !(hints = fi_dupinfo(e->info)))
+        return;
+    hints->tx_attr->inject_size = bytes;
+    if (fi_getinfo(NBCOLLI_OFI_VERSION, NULL, NULL, 0, hints, &found) == 0)
+        e->info->tx_attr->inject_size = bytes;
+    fi_freeinfo(found);
+    fi_freeinfo(hints);
 }
 
 uint64_t nbcolli_ofi_provider_hash(const nbcolli_ofi_end *e)
@@ -197,7 +211,8 @@ int nbcolli_ofi_endpoint(nbcolli_ofi_end *e, struct fid_ep **out, nbcolli_ofi_na
         *out = NULL;
         return error;
     }
-    error = fi_ep_bind(*out, &e->cq->fid, FI_SEND | FI_RECV);
+    error = fi_ep_bind(*out, &e->cq->fid, FI_SEND | FI_SELECTIVE_COMPLETION);
+    error = error ? error : fi_ep_bind(*out, &e->cq->fid, FI_RECV);
     error = error ? error : fi_ep_bind(*out, &e->av->fid, 0);
     error = error ? error : fi_enable(*out);
     memset(name, 0, sizeof *name);

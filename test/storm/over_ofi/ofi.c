@@ -104,7 +104,7 @@ static void draw_provider(const plan *p)
     fake_provider = (fake){.world = &provider_world, .seed = mix(p->seed, 62)};
     fake_provider.mr_mode = modes[next_random(&r) % 5];
     fake_provider.key_bytes = ONE_OF(&r, 16, 32, 64); /* longer than 32: fragments */
-    fake_provider.inject = ONE_OF(&r, 0, 16, 64);
+    fake_provider.inject = ONE_OF(&r, 0, 16, 64, 512);
     fake_provider.piece = ONE_OF(&r, 0, 0, 1000, 4096);
     fake_provider.has_rma = next_random(&r) % 4 > 0;
     fake_provider.has_fd = next_random(&r) % 3 > 0;
