@@ -34,10 +34,10 @@ int MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *r
         return PMPI_Gather(send, send_count, send_type, recv, recv_count, recv_type, root, comm);
     door_sides s;
     door_sides_open(&s, BLOCKS(send, 1, send_count, send_type), is_root ? BLOCKS(recv, n, recv_count, recv_type) : NULL,
-               root, false);
+                    root, false);
     if (door_sides_ready(&s))
-        s.status = nbcoll_gather(s.send.data, s.recv.data, is_root ? s.recv.bytes : s.send.bytes, NBCOLL_BYTE, root,
-                                 WAITED);
+        s.status =
+            nbcoll_gather(s.send.data, s.recv.data, is_root ? s.recv.bytes : s.send.bytes, NBCOLL_BYTE, root, WAITED);
     return door_sides_end(&s, comm, DOOR_Gather);
 }
 
@@ -51,8 +51,8 @@ int MPI_Gatherv(const void *send, int send_count, MPI_Datatype send_type, void *
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
         return PMPI_Gatherv(send, send_count, send_type, recv, counts, displs, recv_type, root, comm);
     door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, send_count, send_type), is_root ? VECTOR(recv, n, counts, displs, recv_type) : NULL,
-               root, false);
+    door_sides_open(&s, BLOCKS(send, 1, send_count, send_type),
+                    is_root ? VECTOR(recv, n, counts, displs, recv_type) : NULL, root, false);
     if (door_sides_ready(&s))
         s.status = nbcoll_gatherv(s.send.data, s.send.bytes, s.recv.data, s.recv.counts, s.recv.displs, NBCOLL_BYTE,
                                   root, WAITED);
@@ -65,11 +65,12 @@ int MPI_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *
     nbcoll_comm *ours = door_comm(comm, DOOR_Scatter);
     int n = ours ? nbcoll_comm_size(ours) : 0;
     bool is_root = ours && nbcoll_comm_rank(ours) == root, in_place = recv == MPI_IN_PLACE;
-    if (root < 0 || root >= n || (is_root && door_bad(send_count, send_type)) || (!in_place && door_bad(recv_count, recv_type)))
+    if (root < 0 || root >= n || (is_root && door_bad(send_count, send_type)) ||
+        (!in_place && door_bad(recv_count, recv_type)))
         return PMPI_Scatter(send, send_count, send_type, recv, recv_count, recv_type, root, comm);
     door_sides s;
     door_sides_open(&s, is_root ? BLOCKS(send, n, send_count, send_type) : NULL,
-               in_place ? NULL : BLOCKS(recv, 1, recv_count, recv_type), 0, false);
+                    in_place ? NULL : BLOCKS(recv, 1, recv_count, recv_type), 0, false);
     if (door_sides_ready(&s))
         s.status = nbcoll_scatter(s.send.data, in_place ? NBCOLL_IN_PLACE : s.recv.data,
                                   is_root ? s.send.bytes : s.recv.bytes, NBCOLL_BYTE, root, WAITED);
@@ -87,7 +88,7 @@ int MPI_Scatterv(const void *send, const int counts[], const int displs[], MPI_D
         return PMPI_Scatterv(send, counts, displs, send_type, recv, recv_count, recv_type, root, comm);
     door_sides s;
     door_sides_open(&s, is_root ? VECTOR(send, n, counts, displs, send_type) : NULL,
-               in_place ? NULL : BLOCKS(recv, 1, recv_count, recv_type), 0, false);
+                    in_place ? NULL : BLOCKS(recv, 1, recv_count, recv_type), 0, false);
     if (door_sides_ready(&s))
         s.status = nbcoll_scatterv(s.send.data, s.send.counts, s.send.displs, in_place ? NBCOLL_IN_PLACE : s.recv.data,
                                    s.recv.bytes, NBCOLL_BYTE, root, WAITED);
@@ -103,8 +104,7 @@ int MPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void
         return PMPI_Allgather(send, send_count, send_type, recv, recv_count, recv_type, comm);
     door_sides s;
     door_sides_open(&s, BLOCKS(send, 1, send_count, send_type),
-               BLOCKS(recv, nbcoll_comm_size(ours), recv_count, recv_type), nbcoll_comm_rank(ours),
-               false);
+                    BLOCKS(recv, nbcoll_comm_size(ours), recv_count, recv_type), nbcoll_comm_rank(ours), false);
     if (door_sides_ready(&s))
         s.status = nbcoll_allgather(s.send.data, s.recv.data, s.recv.bytes, NBCOLL_BYTE, WAITED);
     return door_sides_end(&s, comm, DOOR_Allgather);
@@ -120,7 +120,7 @@ int MPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, voi
         return PMPI_Allgatherv(send, send_count, send_type, recv, counts, displs, recv_type, comm);
     door_sides s;
     door_sides_open(&s, BLOCKS(send, 1, send_count, send_type), VECTOR(recv, n, counts, displs, recv_type),
-               nbcoll_comm_rank(ours), false);
+                    nbcoll_comm_rank(ours), false);
     if (door_sides_ready(&s))
         s.status = nbcoll_allgatherv(s.send.data, s.recv.data, s.recv.counts, s.recv.displs, NBCOLL_BYTE, WAITED);
     return door_sides_end(&s, comm, DOOR_Allgatherv);
@@ -142,8 +142,7 @@ int MPI_Alltoall(const void *send, int send_count, MPI_Datatype send_type, void 
 }
 
 /* Alltoallw, too, is an alltoallv of bytes. */
-static int alltoallv(const door_blocks *send, const door_blocks *recv, MPI_Comm comm, nbcoll_comm *ours,
-                     door_call call)
+static int alltoallv(const door_blocks *send, const door_blocks *recv, MPI_Comm comm, nbcoll_comm *ours, door_call call)
 {
     door_sides s;
     door_sides_open(&s, send, recv, -1, false);

@@ -131,7 +131,8 @@ int door_sides_end(door_sides *s, MPI_Comm comm, door_call call);
 /* How a served call ends: with an error of the MPI's, or else of nbcoll's. */
 int door_end(MPI_Comm comm, door_call call, int error, nbcoll_status status);
 
-#define BLOCKS(buffer, blocks, elements, of) (&(door_blocks){.user = buffer, .n = blocks, .count = elements, .type = of})
+#define BLOCKS(buffer, blocks, elements, of)                                                                           \
+    (&(door_blocks){.user = buffer, .n = blocks, .count = elements, .type = of})
 #define VECTOR(buffer, blocks, numbers, places, of)                                                                    \
     (&(door_blocks){.user = buffer, .n = blocks, .counts = numbers, .displs = places, .type = of})
 #define WAITED ours, NBCOLL_FOREVER

@@ -52,10 +52,10 @@ static const struct plain pairs[] = {{MPI_FLOAT_INT, NBCOLL_FLOAT_INT},
 static const struct {
     MPI_Op op;
     nbcoll_op is;
-} operations[] = {{MPI_SUM, NBCOLL_SUM},       {MPI_MAX, NBCOLL_MAX},       {MPI_MIN, NBCOLL_MIN},
-                  {MPI_PROD, NBCOLL_PROD},     {MPI_LAND, NBCOLL_LAND},     {MPI_LOR, NBCOLL_LOR},
-                  {MPI_LXOR, NBCOLL_LXOR},     {MPI_BAND, NBCOLL_BAND},     {MPI_BOR, NBCOLL_BOR},
-                  {MPI_BXOR, NBCOLL_BXOR},     {MPI_MINLOC, NBCOLL_MINLOC}, {MPI_MAXLOC, NBCOLL_MAXLOC},
+} operations[] = {{MPI_SUM, NBCOLL_SUM},          {MPI_MAX, NBCOLL_MAX},       {MPI_MIN, NBCOLL_MIN},
+                  {MPI_PROD, NBCOLL_PROD},        {MPI_LAND, NBCOLL_LAND},     {MPI_LOR, NBCOLL_LOR},
+                  {MPI_LXOR, NBCOLL_LXOR},        {MPI_BAND, NBCOLL_BAND},     {MPI_BOR, NBCOLL_BOR},
+                  {MPI_BXOR, NBCOLL_BXOR},        {MPI_MINLOC, NBCOLL_MINLOC}, {MPI_MAXLOC, NBCOLL_MAXLOC},
                   {MPI_REPLACE, NBCOLL_OP_COUNT}, {MPI_NO_OP, NBCOLL_OP_COUNT}};
 
 #define IN(table) (sizeof(table) / sizeof *(table))
@@ -153,10 +153,8 @@ static bool of_user(door_reduction *r, MPI_Datatype type, MPI_Op op)
     r->element = type;
     r->user = op;
     r->host_type = (nbcoll_host_type){.size = sizeof r->host_type, .extent = r->bytes};
-    r->host_op = (nbcoll_host_op){.size = sizeof r->host_op,
-                                  .user = r,
-                                  .combine = plain ? combine : combine_packed,
-                                  .commutative = commutes};
+    r->host_op = (nbcoll_host_op){
+        .size = sizeof r->host_op, .user = r, .combine = plain ? combine : combine_packed, .commutative = commutes};
     r->type = nbcoll_type_of(&r->host_type);
     r->op = nbcoll_op_of(&r->host_op);
     return true;
