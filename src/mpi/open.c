@@ -62,15 +62,16 @@ static void say_presence(void)
     }
 }
 
-/* The number of ranks whose sockets are there. */
-static int present(int ranks)
+/* The number of ranks whose sockets are there, and the lowest of them. */
+static int present(int ranks, int *lowest)
 {
     struct sockaddr_un address;
     const char *rank, *job = job_and_rank(&rank);
     int found = 0, looker = presence < 0 ? -1 : socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     for (int i = 0; i < ranks && looker >= 0; i++) {
         socklen_t bytes = address_of(&address, job, i);
-        found += connect(looker, (struct sockaddr *)&address, bytes) == 0;
+        if (connect(looker, (struct sockaddr *)&address, bytes) == 0 && found++ == 0)
+            *lowest = i;
     }
     if (looker >= 0)
         close(looker);
@@ -136,19 +137,20 @@ static void close_door(void)
 /* After MPI_Init, on every rank that has the door. */
 static void open_door(void)
 {
-    int rank, ranks, provided = MPI_THREAD_SINGLE;
+    int rank, ranks, speaker = 0, provided = MPI_THREAD_SINGLE;
     const char *asked = getenv("NBCOLL_MPI");
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     PMPI_Query_thread(&provided);
     if (presence < 0 || ranks < 2)
         return;
-    if (ranks > NBCOLL_SHM_RANKS || present(ranks) < ranks) {
-        fprintf(stderr, "nbcoll: rank %d: not all ranks of the program have the door, on one machine: all calls pass\n",
-                rank);
+    if (ranks > NBCOLL_SHM_RANKS || present(ranks, &speaker) < ranks) {
+        if (rank == speaker)
+            fprintf(stderr, "nbcoll: not all ranks of the program have the door, on one machine: all calls pass\n");
         return; /* the socket stays: others may not have looked yet */
     }
     bool opened = open_world(rank, ranks, provided);
+    close(presence); /* all have looked */
     reports = all(opened && asked && strcmp(asked, "report") == 0);
     if (opened)
         return;
