@@ -5,7 +5,7 @@
 #   src/algorithms        nbcoll/schedule.h and nbcoll/pattern.h, by algorithms.h of their own folder, nothing else of ours
 #   transports/<name>     nbcoll/transport.h, nbcoll/<name>.h, ../../src/{host,wrap}/*.h, or files of their own folder
 #   transports/loopback_pairs    nbcoll/offload.h and ../loopback/world.h, too: it is a part of loopback
-#   src/command, src/conformance, examples, bench    public headers, or files of their own folder; bench also those of
+#   src/command, src/conformance, src/mpi, examples, bench    public headers, or files of their own folder; bench also those of
 #                         examples, and a folder of it those beside itself
 #   include/nbcoll/*.h    public headers, by relative name
 set -eu
@@ -24,7 +24,7 @@ find include src transports examples bench -name '*.[ch]' 2>/dev/null | LC_ALL=C
         if (file ~ /^transports\//)
             return what == "nbcoll/transport.h" || what ~ /^\.\.\/\.\.\/src\/(host|wrap)\/[a-z_]+\.h$/ ||
                    what == "nbcoll/" name_in_folder("transports") ".h" || own(what)
-        if (file ~ /^(src\/command|src\/conformance|examples|bench)\//)
+        if (file ~ /^(src\/command|src\/conformance|src\/mpi|examples|bench)\//)
             return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/(examples\/|[a-z_]+\.h$)/
         if (file ~ /^include\/nbcoll\/[a-z_]+\.h$/)
             return what ~ /^[a-z_]+\.h$/ || what == "implementation.c" && file == "include/nbcoll/nbcoll.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# purity.sh <tree>: says where the library (include, src but for src/command and src/conformance, transports) calls what
+# purity.sh <tree>: says where the library (include, src but for src/command, src/conformance and src/mpi, transports) calls what
 # it leaves to its host: printing, the environment, the end of the process, and, but for the files that fall back on the
 # C library where a hook is missing, memory, clock and threads. And where shm or ofi calls the system past its table. A tree
 # without files is said, too.
@@ -14,7 +14,7 @@ calls='close|open|read|write|fcntl|ioctl|mmap|munmap|madvise|mprotect|syscall|po
 
 files=$(find include src transports -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
 [ -n "$files" ] || echo "nothing to check"
-echo "$files" | grep -v '^src/command/\|^src/conformance/' | xargs -r awk -v never="$never" -v environment="$environment" -v hooks="$hooks" -v calls="$calls" '
+echo "$files" | grep -v '^src/command/\|^src/conformance/\|^src/mpi/' | xargs -r awk -v never="$never" -v environment="$environment" -v hooks="$hooks" -v calls="$calls" '
     function words_of(file) {
         if (file ~ /^src\/(host\/host\.h|engine\/state\/caller\.h|engine\/progress\/lock\.c)$/ ||
             file ~ /^src\/(engine\/calls\/wait\.c|driver\/lock\.c|driver\/run\.c)$/)

@@ -35,7 +35,7 @@ for header in $(find include -name '*.h' 2>/dev/null); do
     done
 done
 
-echo "$files" | xargs -r awk -v order="$order" -v folders="src/command $folders" -v headers="$headers" '
+echo "$files" | xargs -r awk -v order="$order" -v folders="src/command src/mpi $folders" -v headers="$headers" '
 BEGIN {
     layers = split(order, layer_name, " ")
     for (i = 1; i <= layers; i++)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Which of nbcoll's communicators serves one of the MPI's: an attribute of that. */
+#include <nbcoll/group.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "door.h"
+
+enum { RANKS = 256 }; /* of a world, at most: NBCOLL_SHM_RANKS. Tags tell leaders apart by it */
+
+typedef struct door_state {
+    door_fate fate; /* why it passes; or SERVED, by */
+    nbcoll_comm *comm;
+} door_state;
+
+static int keyval = MPI_KEYVAL_INVALID;
+static nbcoll_comm *world; /* null: closed */
+static atomic_int made;    /* communicators that this rank has led */
+
+/* The communicator goes, and with it what serves it. */
+static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
+{
+    door_state *state = value;
+    (void)comm, (void)key, (void)extra;
+    if (state->fate != DOOR_FATE_SERVED)
+        return MPI_SUCCESS;
+    if (world && state->comm != world)
+        nbcoll_comm_free(state->comm); /* busy: it ends with its context */
+    free(state);
+    return MPI_SUCCESS;
+}
+
+bool door_comms_open(nbcoll_comm *comm)
+{
+    door_state *state = malloc(sizeof *state);
+    if (state && PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL) == MPI_SUCCESS) {
+        *state = (door_state){DOOR_FATE_SERVED, comm};
+        if (PMPI_Comm_set_attr(MPI_COMM_WORLD, keyval, state) == MPI_SUCCESS) {
+            world = comm;
+            return true;
+        }
+    }
+    free(state);
+    return false;
+}
+
+void door_comms_close(void)
+{
+    world = NULL;
+    if (keyval != MPI_KEYVAL_INVALID)
+        PMPI_Comm_free_keyval(&keyval);
+}
+
+/* ranks[i] becomes the rank in MPI_COMM_WORLD of rank i. False: some are of another world. All members see that. */
+static bool members(MPI_Comm comm, int n, int ranks[])
+{
+    MPI_Group all, these;
+    int own[RANKS];
+    for (int i = 0; i < n; i++)
+        own[i] = i;
+    PMPI_Comm_group(MPI_COMM_WORLD, &all);
+    PMPI_Comm_group(comm, &these);
+    PMPI_Group_translate_ranks(these, n, own, all, ranks);
+    PMPI_Group_free(&all);
+    PMPI_Group_free(&these);
+    for (int i = 0; i < n; i++)
+        if (ranks[i] == MPI_UNDEFINED)
+            return false;
+    return true;
+}
+
+/* Makes the communicator. All members call it, and all get one, or none. */
+static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails)
+{
+    nbcoll_comm *out = NULL;
+    int rank, said[2] = {-1, fails}, agreed[2], lacks, lack;
+    PMPI_Comm_rank(comm, &rank);
+    if (rank == 0)
+        said[0] = ranks[0] + RANKS * (atomic_fetch_add(&made, 1) % (1 << 22)); /* no other group has this tag now */
+    if (PMPI_Allreduce(said, agreed, 2, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || agreed[1])
+        return NULL;
+    lacks = nbcoll_comm_create_group(world, n, ranks, agreed[0], &out, NBCOLL_FOREVER) != NBCOLL_OK;
+    if (PMPI_Allreduce(&lacks, &lack, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS && !lack)
+        return out;
+    if (!lacks)
+        nbcoll_comm_free(out);
+    return NULL;
+}
+
+static door_state passes[DOOR_FATE_COUNT]; /* of communicators that pass: their fate alone */
+
+/* Decides what becomes of a communicator, at the first call on it. What is not agreed on here all members see alike. */
+static door_state *decide(MPI_Comm comm)
+{
+    int inter = 0, n = 0, of_world = nbcoll_comm_size(world), ranks[RANKS];
+    door_fate fate = DOOR_FATE_SERVED;
+    PMPI_Comm_test_inter(comm, &inter);
+    PMPI_Comm_size(comm, &n);
+    if (inter)
+        fate = DOOR_FATE_INTER;
+    else if (n == 1)
+        fate = DOOR_FATE_ALONE;
+    else if (n > of_world || !members(comm, n, ranks))
+        fate = DOOR_FATE_STRANGERS;
+    door_state *state = fate == DOOR_FATE_SERVED ? malloc(sizeof *state) : NULL;
+    if (fate == DOOR_FATE_SERVED) {
+        nbcoll_comm *made_now = make(comm, n, ranks, !state);
+        if (made_now)
+            *state = (door_state){DOOR_FATE_SERVED, made_now};
+        else
+            fate = DOOR_FATE_UNMADE;
+    }
+    if (fate != DOOR_FATE_SERVED) {
+        free(state);
+        state = &passes[fate];
+        state->fate = fate;
+    }
+    PMPI_Comm_set_attr(comm, keyval, state);
+    return state;
+}
+
+nbcoll_comm *door_comm(MPI_Comm comm, door_call call)
+{
+    door_state *state = NULL;
+    int found = 0;
+    door_fate fate = DOOR_FATE_CLOSED;
+    if (comm == MPI_COMM_NULL)
+        return NULL;
+    if (world && PMPI_Comm_get_attr(comm, keyval, &state, &found) == MPI_SUCCESS) {
+        state = found ? state : decide(comm);
+        fate = state->fate;
+    }
+    if (fate != DOOR_FATE_SERVED)
+        door_count(call, fate);
+    return fate == DOOR_FATE_SERVED ? state->comm : NULL;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The door is opened in MPI_Init, for MPI_COMM_WORLD, and closed in MPI_Finalize.
+ *
+ * A rank without the door takes part in nothing that the door does. So before MPI_Init each rank binds a socket that is
+ * named after the job and the rank, and after it looks for those of all others: MPI_Init returns on no rank before all
+ * have come to it. Only ranks that have found all others agree on the rest, and either all do or none does. A rank on
+ * another machine, or in another network namespace, is not found either. */
+#include <nbcoll/shm.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "door.h"
+
+#define MINUTE (UINT64_C(60) * 1000 * 1000 * 1000)
+enum { QUOTA_COMMS = 64, QUOTA_MOST = 8 << 20, TRIES = 1000000 };
+
+static nbcoll_context *context;
+static int presence = -1;
+static bool reports;
+
+/* The variables in which launchers say the job and the rank before MPI_Init. */
+static const char *job_and_rank(const char **rank)
+{
+    static const char *const jobs[][2] = {{"PMIX_NAMESPACE", "PMIX_RANK"},
+                                          {"OMPI_MCA_ess_base_jobid", "OMPI_COMM_WORLD_RANK"},
+                                          {"PMI_ID_JOB", "PMI_RANK"},
+                                          {"HYDI_CONTROL_FD", "PMI_RANK"}};
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs - 1; i++) {
+        const char *job = getenv(jobs[i][0]);
+        *rank = getenv(jobs[i][1]);
+        if (job && *rank)
+            return job;
+    }
+    return NULL;
+}
+
+/* The abstract address of a rank's socket: nothing is left of it when its process has ended. */
+static socklen_t address_of(struct sockaddr_un *address, const char *job, int rank)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "nbcoll-mpi-%u-%.60s-%d", (unsigned)getuid(),
+                     job, rank);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static void say_presence(void)
+{
+    struct sockaddr_un address;
+    const char *rank, *job = job_and_rank(&rank), *asked = getenv("NBCOLL_MPI");
+    if (!job || (asked && strcmp(asked, "off") == 0))
+        return;
+    presence = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t bytes = address_of(&address, job, atoi(rank));
+    if (presence >= 0 && bind(presence, (struct sockaddr *)&address, bytes) < 0) {
+        close(presence);
+        presence = -1;
+    }
+}
+
+/* The number of ranks whose sockets are there, and the lowest of them. */
+static int present(int ranks, int *lowest)
+{
+    struct sockaddr_un address;
+    const char *rank, *job = job_and_rank(&rank);
+    int found = 0, looker = presence < 0 ? -1 : socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    for (int i = 0; i < ranks && looker >= 0; i++) {
+        socklen_t bytes = address_of(&address, job, i);
+        if (connect(looker, (struct sockaddr *)&address, bytes) == 0 && found++ == 0)
+            *lowest = i;
+    }
+    if (looker >= 0)
+        close(looker);
+    return found;
+}
+
+/* Each step is taken by all ranks, as long as all have taken those before it. */
+static bool all(bool well)
+{
+    int mine = well, least = 0;
+    return PMPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && least;
+}
+
+static nbcoll_endpoint *open_endpoint(int rank, int ranks)
+{
+    nbcoll_endpoint *endpoint = NULL;
+    nbcoll_shm_config config = {.size = sizeof config, .rank = rank, .ranks = ranks, .timeout = MINUTE};
+    bool well = rank != 0 || nbcoll_shm_id_make(&config.id) == NBCOLL_OK;
+    config.quota = QUOTA_COMMS * nbcoll_cells_bytes(NULL, ranks);
+    config.quota = config.quota < QUOTA_MOST ? config.quota : QUOTA_MOST;
+    if (!all(well) || PMPI_Bcast(&config.id, sizeof config.id, MPI_BYTE, 0, MPI_COMM_WORLD) != MPI_SUCCESS)
+        return NULL;
+    well = nbcoll_shm_open(&config, &endpoint) == NBCOLL_OK;
+    if (all(well))
+        return endpoint;
+    if (well)
+        nbcoll_endpoint_close(endpoint);
+    return NULL;
+}
+
+static bool open_world(int rank, int ranks, int provided)
+{
+    nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .pause = door_pause}};
+    nbcoll_comm *world = NULL;
+    config.flags = provided == MPI_THREAD_MULTIPLE ? NBCOLL_ANY_THREAD : 0;
+    if (!all(door_progress_prepare(ranks) && nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK))
+        return false;
+    nbcoll_endpoint *endpoint = open_endpoint(rank, ranks);
+    if (!endpoint)
+        return false;
+    nbcoll_status status = nbcoll_comm_create(context, endpoint, NULL, &world, NBCOLL_FOREVER);
+    if (!all(status == NBCOLL_OK) || !all(door_comms_open(world)))
+        return false;
+    door_progress_start(context);
+    return true;
+}
+
+static void close_door(void)
+{
+    door_progress_stop();
+    door_comms_close();
+    for (int tries = 0; nbcoll_context_free(context) == NBCOLL_ERR_BUSY; tries++) {
+        if (tries == TRIES) {
+            nbcoll_context_abandon(context, NULL, NULL);
+            break;
+        }
+        nbcoll_progress(context);
+    }
+    context = NULL;
+    door_progress_end();
+}
+
+/* After MPI_Init, on every rank that has the door. */
+static void open_door(void)
+{
+    int rank, ranks, speaker = 0, provided = MPI_THREAD_SINGLE;
+    const char *asked = getenv("NBCOLL_MPI");
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    PMPI_Query_thread(&provided);
+    if (presence < 0 || ranks < 2)
+        return;
+    if (ranks > NBCOLL_SHM_RANKS || present(ranks, &speaker) < ranks) {
+        if (rank == speaker)
+            fprintf(stderr, "nbcoll: not all ranks of the program have the door, on one machine: all calls pass\n");
+        return; /* the socket stays: others may not have looked yet */
+    }
+    bool opened = open_world(rank, ranks, provided);
+    close(presence); /* all have looked */
+    reports = all(opened && asked && strcmp(asked, "report") == 0);
+    if (opened)
+        return;
+    close_door();
+    if (rank == 0)
+        fprintf(stderr, "nbcoll: the door could not be opened: all calls pass\n");
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+    say_presence();
+    int error = PMPI_Init(argc, argv);
+    if (error == MPI_SUCCESS)
+        open_door();
+    return error;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    say_presence();
+    int error = PMPI_Init_thread(argc, argv, required, provided);
+    if (error == MPI_SUCCESS)
+        open_door();
+    return error;
+}
+
+int MPI_Finalize(void)
+{
+    if (reports)
+        door_report();
+    if (context)
+        close_door();
+    return PMPI_Finalize();
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Two engines of progress. While nbcoll waits, the test of a receive that nothing ever matches moves the MPI. While
+ * the MPI waits it calls nbcoll_progress: by Open MPI's hook, if this Open MPI has one. */
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "door.h"
+
+enum { SPINS = 16, EACH = 8 };
+
+static nbcoll_context *moved;
+static MPI_Comm own = MPI_COMM_NULL;
+static MPI_Request never = MPI_REQUEST_NULL;
+static atomic_flag testing = ATOMIC_FLAG_INIT; /* one thread at a time may test a request */
+static _Thread_local int inside;               /* the thread is in nbcoll already */
+static bool crowded;                           /* more ranks than processors */
+static unsigned char nothing;
+
+void door_pause(void *user, uint64_t looks)
+{
+    (void)user;
+    if ((crowded || looks % EACH == 0) && !atomic_flag_test_and_set(&testing)) {
+        int flag;
+        inside++;
+        PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
+        inside--;
+        atomic_flag_clear(&testing);
+    }
+    if (crowded || looks > SPINS)
+        sched_yield();
+}
+
+bool door_progress_prepare(int ranks)
+{
+    cpu_set_t allowed;
+    crowded = sched_getaffinity(0, sizeof allowed, &allowed) < 0 || CPU_COUNT(&allowed) < ranks;
+    return PMPI_Comm_dup(MPI_COMM_SELF, &own) == MPI_SUCCESS &&
+           PMPI_Irecv(&nothing, 1, MPI_BYTE, 0, 0, own, &never) == MPI_SUCCESS;
+}
+
+static int hook(void)
+{
+    if (!inside && moved) {
+        inside++;
+        nbcoll_progress(moved);
+        inside--;
+    }
+    return 0;
+}
+
+/* Open MPI's hook takes and leaves a function that returns the number of events. */
+static bool with_hook(const char *name)
+{
+    int (*call)(int (*)(void)) = NULL;
+    *(void **)&call = dlsym(RTLD_DEFAULT, name);
+    return call && call(hook) == 0;
+}
+
+void door_progress_start(nbcoll_context *context)
+{
+    moved = context;
+    with_hook("opal_progress_register");
+}
+
+void door_progress_stop(void)
+{
+    with_hook("opal_progress_unregister");
+    moved = NULL;
+}
+
+void door_progress_end(void)
+{
+    if (never != MPI_REQUEST_NULL) {
+        PMPI_Cancel(&never);
+        PMPI_Wait(&never, MPI_STATUS_IGNORE);
+    }
+    if (own != MPI_COMM_NULL)
+        PMPI_Comm_free(&own);
+}

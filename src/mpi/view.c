@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * The blocks of a call as bytes. Ranks may describe the same data by different types, so bytes are what they have in
+ * common: types that lie as they are packed stay in place, all others are packed by the MPI, on each rank by itself. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "door.h"
+
+static MPI_Datatype type_of(const door_blocks *b, int i)
+{
+    return b->types ? b->types[i] : b->type;
+}
+
+static int count_of(const door_blocks *b, int i)
+{
+    return b->counts ? b->counts[i] : b->count;
+}
+
+/* Whether nbcoll can read and write the program's buffer itself. */
+static bool lies_plain(const door_blocks *b)
+{
+    bool plain = b->user != MPI_BOTTOM;
+    if (!b->types && plain)
+        door_type_bytes(b->type, &plain);
+    for (int i = 0; i < b->n && plain && b->counts; i++) {
+        if (b->types && b->counts[i] > 0)
+            door_type_bytes(b->types[i], &plain);
+        plain = plain && (b->displs[i] >= 0 || b->counts[i] == 0);
+    }
+    return plain;
+}
+
+bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
+{
+    bool plain = as_is || lies_plain(blocks), ignored;
+    size_t total = 0;
+    *view = (door_view){.of = *blocks, .data = (void *)(uintptr_t)blocks->user};
+    if (!blocks->counts) {
+        size_t bytes = blocks->count > 0 ? door_type_bytes(blocks->type, &ignored) : 0;
+        view->bytes = bytes * (size_t)blocks->count;
+        total = view->bytes * (size_t)blocks->n;
+    } else {
+        view->arrays = malloc((2 * (size_t)blocks->n + 1) * sizeof *view->arrays);
+        if (!view->arrays)
+            return false;
+        view->counts = view->arrays;
+        view->displs = view->arrays + blocks->n;
+        for (int i = 0; i < blocks->n; i++) {
+            size_t bytes = blocks->counts[i] > 0 ? door_type_bytes(type_of(blocks, i), &ignored) : 0;
+            view->counts[i] = bytes * (size_t)blocks->counts[i];
+            view->displs[i] = total;
+            if (plain)
+                view->displs[i] = bytes ? (size_t)blocks->displs[i] * (blocks->types ? 1 : bytes) : 0;
+            total += view->counts[i];
+        }
+    }
+    if (!plain)
+        view->data = view->packed = malloc(total + 1);
+    return view->data || plain;
+}
+
+void door_view_close(door_view *view)
+{
+    free(view->packed);
+    free(view->arrays);
+}
+
+/* Block i of the program's buffer, and where it is packed, to be moved in pieces of at most INT_MAX bytes. */
+static int move(door_view *view, int i, bool load)
+{
+    const door_blocks *b = &view->of;
+    MPI_Datatype type = type_of(b, i);
+    MPI_Aint lb, extent;
+    bool plain;
+    size_t bytes = door_type_bytes(type, &plain), left = count_of(b, i) > 0 ? (size_t)count_of(b, i) : 0;
+    if (bytes == 0 || left == 0)
+        return MPI_SUCCESS;
+    PMPI_Type_get_extent(type, &lb, &extent);
+    ptrdiff_t at = b->types ? b->displs[i] : b->counts ? b->displs[i] * extent : (ptrdiff_t)i * b->count * extent;
+    uintptr_t user = (uintptr_t)b->user + (uintptr_t)at;
+    char *packed = (char *)view->packed + (view->counts ? view->displs[i] : (size_t)i * view->bytes);
+    size_t piece = INT_MAX / bytes;
+    for (int error = bytes > INT_MAX ? MPI_ERR_COUNT : MPI_SUCCESS; left > 0; left -= piece) {
+        piece = left < piece ? left : piece;
+        int done = 0, size = (int)(piece * bytes);
+        if (error == MPI_SUCCESS && load)
+            error = PMPI_Pack((void *)user, (int)piece, type, packed, size, &done, MPI_COMM_SELF);
+        else if (error == MPI_SUCCESS)
+            error = PMPI_Unpack(packed, size, &done, (void *)user, (int)piece, type, MPI_COMM_SELF);
+        if (error != MPI_SUCCESS)
+            return error;
+        user += (uintptr_t)extent * piece;
+        packed += size;
+    }
+    return MPI_SUCCESS;
+}
+
+static int move_all(door_view *view, int i, bool load)
+{
+    int error = MPI_SUCCESS;
+    if (!view->packed)
+        return error;
+    if (i >= 0)
+        return move(view, i, load);
+    for (i = 0; i < view->of.n && error == MPI_SUCCESS; i++)
+        error = move(view, i, load);
+    return error;
+}
+
+int door_view_load(door_view *view, int i)
+{
+    return move_all(view, i, true);
+}
+
+int door_view_store(door_view *view, int i)
+{
+    return move_all(view, i, false);
+}
