@@ -3,8 +3,9 @@
  * Groups: some ranks of a communicator make one of their own, in an order of its own, and use it; the others do
  * nothing. Where something bad has happened a rank gives up what does not end in time, since a member may not come.
  *
- * From edition 25 on, where nothing bad happens, some groups grow: the first ranks of the list have a group already when
- * the others join. Members come late, and those that have a timeout may end a try: then all try again, without one. */
+ * From edition 25 on, where nothing bad happens, some groups grow: the first ranks of the list have a group already
+ * when the others join. Members come late, and those that have a timeout may end a try: then all try again, without
+ * one. */
 #include <stdlib.h>
 
 #include "rank.h"

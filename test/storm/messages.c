@@ -4,7 +4,8 @@
  * each starts its sends in that order, and its receives before, after or between them: exact ones, in up to three
  * rounds, or with wildcards. What a receive gets is known by its sender and its length, which no two of a pair share.
  * With wildcards a receive for anything, or (from edition 25 on) a probe, takes what the others leave; who has all its
- * messages cancels the rest. From edition 25 on some rounds end with a ring of nbcoll_sendrecv. Where something bad has happened a rank gives up what does not end in time: then that must end. */
+ * messages cancels the rest. From edition 25 on some rounds end with a ring of nbcoll_sendrecv. Where something bad has
+ * happened a rank gives up what does not end in time: then that must end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -405,7 +406,8 @@ static void judge_probe(const exchange *x, nbcoll_status status, const nbcoll_me
 {
     nbcoll_message_info info = *is;
     if (!is_judged(x) || status == NBCOLL_PENDING ||
-        (status == NBCOLL_OK && x->has_rings && info.tag == TAG_OF_RINGS && info.source == (x->at + x->ranks - 1) % x->ranks))
+        (status == NBCOLL_OK && x->has_rings && info.tag == TAG_OF_RINGS &&
+         info.source == (x->at + x->ranks - 1) % x->ranks))
         return;
     int k = status == NBCOLL_OK ? find_letter(x, &info) : -1;
     bool is_there = k >= 0 && (!x->letter[k].is_got || x->mode == EXACT) && x->letter[k].tag == info.tag;
