@@ -9,8 +9,8 @@
  *
  * The buffer is a queue: the oldest copy is dropped when its readers are through, by the words that also say when a
  * cell may be used again (cells.h). Nobody waits for that: without room the owner lends its memory instead. An
- * operation's exposures have equal shares of the buffer. A longer one goes through its share by rings, and its owner
- * waits for its readers. Copies of a freed communicator go with its part of the cells.
+ * operation's exposures have equal shares of the buffer. One that is longer with its streams' heads goes through its
+ * share by rings, and its owner waits for its readers. Copies of a freed communicator go with its part of the cells.
  *
  * Streams carry an exposure that is longer than the staging buffer; and readers follow by one a long copy, the same for
  * all, while it is made. Each of an exposure's parts gets a ring on the staging buffer. The owner copies pieces into
