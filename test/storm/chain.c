@@ -250,6 +250,7 @@ static void chain_go_on(chain *h)
         } else if (h->form == BY_CALLBACKS || (h->form == BY_RESTARTS && h->is_making))
             nbcoll_on_done(h->request, chain_done, h);
     }
+    h->is_busy = false;
 }
 
 void chain_begin(rank *r, int n)
@@ -298,11 +299,11 @@ bool chain_look(rank *r)
         nbcoll_status status = nbcoll_test(&h->request);
         if (status != NBCOLL_PENDING)
             chain_ended(h, status);
+        if (status != NBCOLL_PENDING) {
+            chain_go_on(h); /* a start that is refused looks again, when h->request is still the last one */
+            return true;
+        }
         h->is_busy = false;
-        if (status == NBCOLL_PENDING)
-            continue;
-        chain_go_on(h);
-        return true;
     }
     return false;
 }

@@ -355,6 +355,8 @@ const kept storm_kept[] = {
     /* A first communicator that a rank did not make for lack of memory, though its vote had ended well, was freed there
      * as if all had gone well: others took that for a mismatch. */
     {50040302, {.edition = 22, .items = 2, .faults = 2}},
+    /* The judge's: a chain whose start was refused for lack of memory took the end of its last call for that one's. */
+    {61001362, {.edition = 23, .items = 19, .only = 1 + FAULT_MEMORY}},
     /* ofi: a rank that had said goodbye, and closed, before the other one said its hello was lost to that. */
     {1795900066000000, {.edition = 23, .items = -1, .is_over_ofi = true}},
 };
