@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the files of the door share. README.md says what it is, and in which order these files stand. */
+ * What the files of the door share. README.md says what it is. Each file uses those before it:
+ * report.c, types.c, view.c, sides.c, progress.c, comms.c, open.c, calls.c, reductions.c. */
 #include <mpi.h>
 #include <nbcoll/nbcoll.h>
 #include <stdbool.h>

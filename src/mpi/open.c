@@ -23,14 +23,12 @@ static nbcoll_context *context;
 static int presence = -1;
 static bool reports;
 
-/* The variables in which launchers say the job and the rank before MPI_Init. */
+/* The variables in which Open MPI's launchers say the job and the rank before MPI_Init. */
 static const char *job_and_rank(const char **rank)
 {
     static const char *const jobs[][2] = {{"PMIX_NAMESPACE", "PMIX_RANK"},
-                                          {"OMPI_MCA_ess_base_jobid", "OMPI_COMM_WORLD_RANK"},
-                                          {"PMI_ID_JOB", "PMI_RANK"},
-                                          {"HYDI_CONTROL_FD", "PMI_RANK"}};
-    for (size_t i = 0; i < sizeof jobs / sizeof *jobs - 1; i++) {
+                                          {"OMPI_MCA_ess_base_jobid", "OMPI_COMM_WORLD_RANK"}};
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         const char *job = getenv(jobs[i][0]);
         *rank = getenv(jobs[i][1]);
         if (job && *rank)
@@ -113,6 +111,8 @@ static bool open_world(int rank, int ranks, int provided)
     if (!endpoint)
         return false;
     nbcoll_status status = nbcoll_comm_create(context, endpoint, NULL, &world, NBCOLL_FOREVER);
+    if (status != NBCOLL_OK)
+        nbcoll_endpoint_close(endpoint); /* unless the context has it */
     if (!all(status == NBCOLL_OK) || !all(door_comms_open(world)))
         return false;
     door_progress_start(context);

@@ -28,17 +28,42 @@ int MPI_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_O
     return door_sides_end(&s, comm, DOOR_Reduce);
 }
 
-int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+typedef nbcoll_status ours_of(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
+                              nbcoll_comm *comm, uint64_t timeout);
+typedef int its_of(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+
+/* One without a root whose result is as long as what each rank sends. */
+static int combine(door_call call, ours_of *by_us, its_of *by_it, const door_blocks *send, const door_blocks *recv,
+                   MPI_Op op, MPI_Comm comm)
 {
     door_reduction r;
-    nbcoll_comm *ours = serves(comm, DOOR_Allreduce, &r, count, type, op);
+    nbcoll_comm *ours = serves(comm, call, &r, send->count, send->type, op);
     if (!ours)
-        return PMPI_Allreduce(send, recv, count, type, op, comm);
+        return by_it(send->user, (void *)recv->user, send->count, send->type, op, comm);
+    bool receives = call != DOOR_Exscan || send->user == MPI_IN_PLACE || nbcoll_comm_rank(ours) > 0;
     door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, count, type), BLOCKS(recv, 1, count, type), 0, !r.packs);
+    door_sides_open(&s, send, receives ? recv : NULL, 0, !r.packs);
     if (door_sides_ready(&s))
-        s.status = nbcoll_allreduce(s.send.data, s.recv.data, (size_t)count, r.type, r.op, WAITED);
-    return door_sides_end(&s, comm, DOOR_Allreduce);
+        s.status = by_us(s.send.data, s.recv.data, (size_t)send->count, r.type, r.op, WAITED);
+    return door_sides_end(&s, comm, call);
+}
+
+int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    return combine(DOOR_Allreduce, nbcoll_allreduce, PMPI_Allreduce, BLOCKS(send, 1, count, type),
+                   BLOCKS(recv, 1, count, type), op, comm);
+}
+
+int MPI_Scan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    return combine(DOOR_Scan, nbcoll_scan, PMPI_Scan, BLOCKS(send, 1, count, type), BLOCKS(recv, 1, count, type), op,
+                   comm);
+}
+
+int MPI_Exscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    return combine(DOOR_Exscan, nbcoll_exscan, PMPI_Exscan, BLOCKS(send, 1, count, type),
+                   BLOCKS(recv, 1, count, type), op, comm);
 }
 
 int MPI_Reduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)
@@ -79,31 +104,4 @@ int MPI_Reduce_scatter_block(const void *send, void *recv, int count, MPI_Dataty
         s.status = nbcoll_reduce_scatter_block(s.send.data, s.recv.data, (size_t)count, r.type, r.op, WAITED);
     s.recv.of.n = 1;
     return door_sides_end(&s, comm, DOOR_Reduce_scatter_block);
-}
-
-int MPI_Scan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    door_reduction r;
-    nbcoll_comm *ours = serves(comm, DOOR_Scan, &r, count, type, op);
-    if (!ours)
-        return PMPI_Scan(send, recv, count, type, op, comm);
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, count, type), BLOCKS(recv, 1, count, type), 0, !r.packs);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_scan(s.send.data, s.recv.data, (size_t)count, r.type, r.op, WAITED);
-    return door_sides_end(&s, comm, DOOR_Scan);
-}
-
-int MPI_Exscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    door_reduction r;
-    nbcoll_comm *ours = serves(comm, DOOR_Exscan, &r, count, type, op);
-    if (!ours)
-        return PMPI_Exscan(send, recv, count, type, op, comm);
-    bool receives = nbcoll_comm_rank(ours) > 0 || send == MPI_IN_PLACE;
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, count, type), receives ? BLOCKS(recv, 1, count, type) : NULL, 0, !r.packs);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_exscan(s.send.data, s.recv.data, (size_t)count, r.type, r.op, WAITED);
-    return door_sides_end(&s, comm, DOOR_Exscan);
 }

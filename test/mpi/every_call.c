@@ -173,6 +173,18 @@ static void all_to_all(int n, MPI_Datatype mine, MPI_Datatype theirs)
     end("alltoallw", n);
 }
 
+/* In place a library may leave anything behind the result: that is put into `to`, and the rest is not looked at. */
+static void end_scattered(const char *what, int in_place, int n, MPI_Datatype type)
+{
+    MPI_Aint lb, extent;
+    MPI_Type_get_extent(type, &lb, &extent);
+    if (in_place) {
+        memcpy(to, from, (size_t)n * (size_t)extent);
+        memset(from, 0, ROOM * sizeof *from);
+    }
+    end(what, in_place);
+}
+
 static void reductions(const char *what, int n, int root, MPI_Datatype type, MPI_Op op)
 {
     const char *before = where;
@@ -195,12 +207,12 @@ static void reductions(const char *what, int n, int root, MPI_Datatype type, MPI
         end("exscan", in_place);
         for (int i = 0; i < size; i++)
             counts[i] = (i * 5 + 2) % (n + 1);
-        begin(); /* in place a library may leave anything behind the result */
-        MPI_Reduce_scatter(from, to, counts, type, op, comm);
-        end("reduce_scatter", in_place);
         begin();
-        MPI_Reduce_scatter_block(from, to, n, type, op, comm);
-        end("reduce_scatter_block", in_place);
+        MPI_Reduce_scatter(send, recv, counts, type, op, comm);
+        end_scattered("reduce_scatter", in_place, counts[rank], type);
+        begin();
+        MPI_Reduce_scatter_block(send, recv, n, type, op, comm);
+        end_scattered("reduce_scatter_block", in_place, n, type);
     }
     where = before;
 }

@@ -355,6 +355,14 @@ const kept storm_kept[] = {
     /* A first communicator that a rank did not make for lack of memory, though its vote had ended well, was freed there
      * as if all had gone well: others took that for a mismatch. */
     {50040302, {.edition = 22, .items = 2, .faults = 2}},
+    /* A member of a group that had not called yet refused the others' votes for the next creation with the one that was
+     * given up; a count of credits was taken for another list's starts; sendrecv asked the host's clock, whose hook
+     * freed the context. */
+    {91000022, {.edition = 25, .items = -1}},
+    {90000227, {.edition = 25, .items = -1}},
+    {92002955, {.edition = 25, .items = -1}},
+    {93000875, {.edition = 25, .items = -1}},
+    {91000046, {.edition = 25, .items = -1}},
     /* The judge's: a chain whose start was refused for lack of memory took the end of its last call for that one's. */
     {61001362, {.edition = 23, .items = 19, .only = 1 + FAULT_MEMORY}},
     /* ofi: a rank that had said goodbye, and closed, before the other one said its hello was lost to that. */

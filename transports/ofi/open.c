@@ -83,7 +83,7 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
     uint32_t lost_ms = c->lost_ms ? c->lost_ms : 6000;
 
     e->credits = c->credits ? c->credits : 16;
-    e->payload = c->payload ? c->payload : 16384; /* 0: see below */
+    e->payload = c->payload ? c->payload : 16384; /* nbcolli_ofi_measure knows the provider's default */
     e->lost_ns = lost_ms * NBCOLLI_OFI_MS;
     if (e->credits < 2 || e->credits > 128 || e->payload < 256 || e->payload > 65536 || e->payload % 8 ||
         lost_ms < 1000 || lost_ms > 600000)
