@@ -115,7 +115,7 @@ typedef struct nbcoll_messages_config {
                            1..2^30 */
     uint32_t announced; /* messages of this rank's that another one has not taken: 1..16384 */
     size_t routes; /* so many routes this rank may have, to others and from them, also those that have ended: at most
-                      1024. 0: none. Not for production yet: test/storm/soaked.txt names a job with routes that hangs */
+                      1024. 0: none */
 } nbcoll_messages_config;
 
 /* All ranks of the communicator call it, in the same order as their collectives: it is one (an allgather). Messages may

@@ -342,7 +342,7 @@ typedef struct nbcoll_offload {
     nbcoll_status (*wait)(nbcoll_endpoint *ep, nbcoll_completion_queue *completions, uint32_t count);
     /* Closes either (the other one null); pairs before their completion queues. From the return on no memory of this
      * rank's that was posted there is touched. Each message that its sender's queue has counted as ended, or will, is
-     * an entry of the receiver's: `wait` still finds those of a pair that this rank has closed. */
+     * an entry of the receiver's: `wait` finds all of a pair that this rank has closed, with no PENDING before. */
     void (*close)(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions);
 
     /* Shared receives, for relays (relay.h): all five functions or none. A message by any pair that has them takes the

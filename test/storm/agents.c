@@ -56,6 +56,7 @@ static nbcoll_status open_queue(nbcoll_endpoint *ep, const nbcoll_queue_config *
 static nbcoll_status post(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, const nbcoll_posting *posting)
 {
     actor *a = enter(ep);
+    a->has_closed = false;
     return a->is_dead ? NBCOLL_ERR_TRANSPORT : group(a)->post(a->queues, pair, posting);
 }
 
@@ -71,7 +72,8 @@ static nbcoll_status wait(nbcoll_endpoint *ep, nbcoll_completion_queue *completi
     actor *a = enter(ep);
     if (a->is_dead)
         return NBCOLL_ERR_PEER_LOST;
-    if (storm_chance(a->storm, a->storm->plan.net[HOME].refused))
+    bool is_late = storm_chance(a->storm, a->storm->plan.net[HOME].refused);
+    if (is_late && !a->has_closed)
         return NBCOLL_PENDING;
     return group(a)->wait(a->queues, completions, count);
 }
@@ -89,6 +91,7 @@ static void close_pair(actor *a, nbcoll_queue_pair *pair)
 static void close_either(nbcoll_endpoint *ep, nbcoll_queue_pair *pair, nbcoll_completion_queue *completions)
 {
     actor *a = enter(ep);
+    a->has_closed = pair != NULL;
     if (pair)
         close_pair(a, pair);
     if (completions)

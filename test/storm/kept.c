@@ -363,6 +363,9 @@ const kept storm_kept[] = {
     {92002955, {.edition = 25, .items = -1}},
     {93000875, {.edition = 25, .items = -1}},
     {91000046, {.edition = 25, .items = -1}},
+    /* The world's: `wait` was late about a queue pair that its rank had closed: a message that was carried was lost. */
+    {1795900568000209, {.edition = 24, .items = 22}},
+    {94004403, {.edition = 25, .items = -1}},
     /* The judge's: a chain whose start was refused for lack of memory took the end of its last call for that one's. */
     {61001362, {.edition = 23, .items = 19, .only = 1 + FAULT_MEMORY}},
     /* ofi: a rank that had said goodbye, and closed, before the other one said its hello was lost to that. */

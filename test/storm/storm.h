@@ -205,9 +205,9 @@ enum {
     EDITION_OF_MESSAGES = 20,
     EDITION_OF_CUTS = 21,
     EDITION_OF_LOSSES = 22,
-    EDITION = 23,
-    EDITION_OF_ROUTES = 24, /* drawn only if asked for: soaked.txt has what it finds */
-    EDITION_OF_FORMS = 25   /* likewise: it has these routes, too */
+    EDITION_OF_ROUTES = 24,
+    EDITION = 24,
+    EDITION_OF_FORMS = 25 /* drawn only if asked for: soaked.txt has what it finds */
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -326,6 +326,7 @@ struct actor {
     nbcoll_endpoint *queues; /* what has its queue pairs, which are: */
     struct nbcoll_queue_pair *pair[PAIRS_MOST];
     int n_pairs;
+    bool has_closed; /* a pair, whose entries are settled since: `wait` finds all there are */
     copied copy[COPIES_MOST]; /* ways.c */
     int n_copies;
     struct rank *program;
