@@ -3,6 +3,7 @@
  * What ofi makes of providers that are slow, full, or wrong, as fake.c plays them: credits, message numbers, failures,
  * raw keys; and of random posts, puts, cancels and closes over providers of all kinds.
  */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -213,6 +214,32 @@ static void no_more_are_under_way_than_there_are_credits(void **state)
         assert_int_equal(posts(0, 2), NBCOLL_POST_NOT_NOW); /* however often it looks: the other one has to */
         AWAIT(arrived[2][0] == posted[0][2] && arrived[2][1] == posted[1][2] && fake_messages() == 0);
     }
+    all_close();
+}
+
+/* Nothing else would: no message comes, and none of its own is on its way. */
+static void a_post_that_was_refused_wakes_its_rank_though_another_one_has_gone(void **state)
+{
+    (void)state;
+    opens(3, &(fake){.inject = 16, .has_fd = true});
+    const nbcoll_wakeup *wakeup = end[0]->transport->wakeup;
+    for (int to = 1; to < 3; to++)
+        while (posts(0, to) != NBCOLL_POST_DONE)
+            all_look();
+    AWAIT(arrived[1][0] == 1 && arrived[2][0] == 1);
+    for (int i = 0; i < 100; i++)
+        all_look();
+    fake_provider.refused = 1000;
+    assert_int_equal(posts(0, 1), NBCOLL_POST_NOT_NOW);
+    fake_provider.refused = 0;
+    assert_int_equal(posts(0, 2), NBCOLL_POST_DONE);
+    struct pollfd at = {.fd = wakeup->fd(end[0]), .events = POLLIN};
+    for (uint64_t since = clock_ns(); wakeup->arm(end[0]) != NBCOLL_OK;) /* without a progress: the post waits */
+        assert_true(clock_ns() - since < PATIENCE_S * SECOND);
+    assert_int_equal(poll(&at, 1, PATIENCE_S * 1000), 1);
+    looks(0);
+    assert_int_equal(posts(0, 1), NBCOLL_POST_DONE);
+    AWAIT(arrived[1][0] == 2 && arrived[2][0] == 2);
     all_close();
 }
 
@@ -489,6 +516,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_more_are_under_way_than_there_are_credits),
+        cmocka_unit_test(a_post_that_was_refused_wakes_its_rank_though_another_one_has_gone),
         cmocka_unit_test(numbers_go_round),
         cmocka_unit_test(who_misses_a_message_loses_its_sender),
         cmocka_unit_test(a_send_that_fails_loses_its_peer),

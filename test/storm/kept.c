@@ -368,6 +368,8 @@ const kept storm_kept[] = {
     {94004403, {.edition = 25, .items = -1}},
     /* The judge's: a chain whose start was refused for lack of memory took the end of its last call for that one's. */
     {61001362, {.edition = 23, .items = 19, .only = 1 + FAULT_MEMORY}},
+    /* ofi: a rank slept though a post had been refused, since another one had gone after it. */
+    {1795921959000463, {.edition = 25, .items = 37, .is_over_ofi = true}},
     /* ofi: a rank that had said goodbye, and closed, before the other one said its hello was lost to that. */
     {1795900066000000, {.edition = 23, .items = -1, .is_over_ofi = true}},
 };

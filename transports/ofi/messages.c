@@ -124,8 +124,6 @@ int nbcolli_ofi_launch(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 
     if (said)
         e->error = -said;
-    else
-        e->refused = 0;
     return said;
 }
 

@@ -207,7 +207,8 @@ typedef struct nbcolli_ofi_end {
     struct fi_cq_msg_entry stash[NBCOLLI_OFI_BATCH]; /* what has been read */
     ssize_t stashed;                                 /* so many, by arming; or an error of libfabric */
     bool is_met, is_armed, is_closing;
-    uint64_t refused;                        /* since when the provider has refused posts; 0: it has not */
+    bool is_refused;  /* a post, since the last progress, whatever has gone then */
+    uint64_t refused; /* since when one was between any two */
     int lines_epoll, listener, epoll, timer; /* watch.c; all together; what is due */
     nbcolli_ofi_line *line;                  /* [2 * ranks + GUESTS] */
     nbcolli_ofi_peer *peer;                  /* [ranks] */
@@ -308,6 +309,7 @@ static inline void nbcolli_ofi_is_refused_now(nbcolli_ofi_end *e)
 {
     if (!e->refused)
         e->refused = nbcolli_now(&e->host);
+    e->is_refused = true;
 }
 
 /* A message of the transport's own. False: there is no room now. */

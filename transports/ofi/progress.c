@@ -181,6 +181,9 @@ void nbcolli_ofi_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
 
     if (e->is_armed)
         nbcolli_ofi_disarm(e);
+    if (!e->is_refused)
+        e->refused = 0;
+    e->is_refused = false;
     nbcolli_ofi_release(e);
     if (e->own_first)
         nbcolli_ofi_own_arrive(e, &last);
@@ -213,7 +216,7 @@ static uint64_t nbcolli_ofi_longest(const nbcolli_ofi_end *e)
 {
     if (e->cq_fd < 0)
         return NBCOLLI_OFI_NAP;
-    if (e->refused || e->again || e->unposted || e->due)
+    if (e->is_refused || e->again || e->unposted || e->due)
         return NBCOLLI_OFI_PATIENCE;
     return e->doubtful || e->connecting ? 100 * NBCOLLI_OFI_MS : 0;
 }
@@ -225,7 +228,7 @@ static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
 
     nbcolli_ofi_watch_look(e); /* a connection that has come about is no reason to wake */
     if (e->own_first || e->late || e->back || e->ends ||
-        (e->refused && nbcolli_now(&e->host) - e->refused < NBCOLLI_OFI_PATIENCE))
+        (e->is_refused && nbcolli_now(&e->host) - e->refused < NBCOLLI_OFI_PATIENCE))
         return NBCOLL_AGAIN;
     e->is_armed = true;
     nbcolli_ofi_calm(e);
