@@ -276,6 +276,19 @@ static void who_misses_a_message_loses_its_sender(void **state)
     all_close();
 }
 
+static void who_misses_a_message_hears_of_it_by_an_acknowledgement(void **state)
+{
+    (void)state;
+    opens(2, &(fake){.inject = 16, .dropped = 1});
+    assert_int_equal(posts(0, 1), NBCOLL_POST_DONE);
+    while (posts(1, 0) == NBCOLL_POST_DONE)
+        ;
+    AWAIT(is_told[1][0]);
+    assert_true(is_lost[0]);
+    assert_int_equal(arrived[1][0], 0);
+    all_close();
+}
+
 static void loses_the_peer_of_a_failed_send(size_t inject)
 {
     opens(3, &(fake){.inject = inject, .failed_sends = 1});
@@ -519,6 +532,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_post_that_was_refused_wakes_its_rank_though_another_one_has_gone),
         cmocka_unit_test(numbers_go_round),
         cmocka_unit_test(who_misses_a_message_loses_its_sender),
+        cmocka_unit_test(who_misses_a_message_hears_of_it_by_an_acknowledgement),
         cmocka_unit_test(a_send_that_fails_loses_its_peer),
         cmocka_unit_test(who_could_not_be_connected_to_is_told_of_its_loss_when_it_can),
         cmocka_unit_test(who_connects_to_one_that_has_lost_it_is_told_so),

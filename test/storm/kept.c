@@ -370,6 +370,10 @@ const kept storm_kept[] = {
     {61001362, {.edition = 23, .items = 19, .only = 1 + FAULT_MEMORY}},
     /* ofi: a rank slept though a post had been refused, since another one had gone after it. */
     {1795921959000463, {.edition = 25, .items = 37, .is_over_ofi = true}},
+    /* Over ofi: the provider lost a rank's last message, which nothing can show: it comes late now. */
+    {99001412, {.edition = 25, .items = 18, .faults = 2, .is_over_ofi = true}},
+    /* A rank that had heard of a loss from another one shrank, and its vote did not say so. */
+    {100104459, {.edition = 25, .items = 27, .n_skipped = 2, .skipped = {22, 7}}},
     /* ofi: a rank that had said goodbye, and closed, before the other one said its hello was lost to that. */
     {1795900066000000, {.edition = 23, .items = -1, .is_over_ofi = true}},
 };

@@ -206,8 +206,8 @@ enum {
     EDITION_OF_CUTS = 21,
     EDITION_OF_LOSSES = 22,
     EDITION_OF_ROUTES = 24,
-    EDITION = 24,
-    EDITION_OF_FORMS = 25 /* drawn only if asked for: soaked.txt has what it finds */
+    EDITION_OF_FORMS = 25,
+    EDITION = 25
 };
 
 /* What of a seed is to be left out, for shrinking. */

@@ -403,12 +403,9 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
             nbcolli_ofi_moved(e, p, &moved);
         }
     }
-    if (!p || nbcolli_ofi_is_gone(p) || kind != NBCOLLI_OFI_MESSAGE || bytes < NBCOLLI_OFI_FRONT) {
-        nbcolli_ofi_receive(e, b);
-        return;
-    }
-    if (front.number != (uint16_t)(p->taken + 1)) { /* the provider has lost one, as if the peer closes at once */
+    if (p && !nbcolli_ofi_is_gone(p) && front.number != (uint16_t)(p->taken + 1)) /* the provider has lost one */
         nbcolli_ofi_watch_doubt(e, p, EBADMSG);
+    if (!p || nbcolli_ofi_is_gone(p) || kind != NBCOLLI_OFI_MESSAGE || bytes < NBCOLLI_OFI_FRONT) {
         nbcolli_ofi_receive(e, b);
         return;
     }

@@ -421,6 +421,17 @@ static nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
     return s;
 }
 
+/* This rank may have only heard that one is lost, by which the communicator broke: it is gone, whatever others know. */
+static void nbcolli_shrink_heed(const nbcoll_comm *comm)
+{
+    int lost = nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST && comm->failure.status == NBCOLL_ERR_PEER_LOST
+                   ? comm->failure.rank
+                   : -1;
+
+    if (lost >= 0 && lost != comm->rank && comm->link->loss[comm->peer[lost].home] == NBCOLLI_HERE)
+        nbcolli_give_up(comm->link, comm->peer[lost].home);
+}
+
 nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli_request *r)
 {
     nbcolli_shrink *s = nbcolli_shrink_make(comm);
@@ -449,6 +460,7 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
     r->creating = made;
     nbcolli_request_taken(r);
     int left = -1;
+    nbcolli_shrink_heed(comm);
     for (int i = 0; i < s->size; i++) { /* ranks gone at the start are no change */
         uint8_t gone = i == s->rank ? NBCOLLI_GONE_NOT : nbcolli_shrink_gone_here(s->link, s->member[i].address);
         nbcolli_shrink_note_gone(s, i, gone);
