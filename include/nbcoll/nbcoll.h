@@ -604,7 +604,7 @@ NBCOLL_API nbcoll_status nbcoll_comm_declare_lost(nbcoll_comm *comm, int rank);
  * duplicate. Ranks may die at any time: all survivors get the same communicator. A rank that dies after they have
  * decided is a dead member of it; they shrink that one again.
  *
- * A rank that is lost to one survivor, or by whose loss `comm` has failed there, or that has left, is lost to all. If it
+ * A rank is lost to all that is lost to one survivor, or by whose loss `comm` has failed there, or that has left. If it
  * is alive it gets ERR_PEER_LOST, naming itself, and so do its later calls on `comm`. Where two halves of the ranks
  * declare each other lost, each gets a communicator of its own.
  *
