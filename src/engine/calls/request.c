@@ -105,7 +105,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *requ
 
 /* Reports the end of a request without a callback, in a context of one thread. It reads the outcome again, which saves
  * a register until then. */
-static inline nbcoll_status nbcolli_kept_end(nbcoll_request *request, nbcoll_status s)
+static inline nbcoll_status nbcolli_take_own_end(nbcoll_request *request, nbcoll_status s)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
 
@@ -118,26 +118,47 @@ static inline nbcoll_status nbcolli_kept_end(nbcoll_request *request, nbcoll_sta
     return s;
 }
 
-/* A look without entering, for a request of one thread that keeps a run or has no schedule, and replays or has ended.
- * AGAIN: it replays, and its line is not there; PENDING: enter to see. */
-static inline nbcoll_status nbcolli_request_look(nbcoll_request *request)
+/* A look of the only thread of a context, at a request without a callback that replays, or has ended. PENDING: it needs
+ * passes. AGAIN: it replays, and its line is not there; or enter to see. */
+NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_request_look(nbcoll_request *request)
 {
     nbcolli_request *r = (nbcolli_request *)request->at;
 
     /* relaxed, here and below: of one thread */
-    if (!r || atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation || *r->process != 1)
-        return NBCOLL_PENDING;
+    if (atomic_load_explicit(&r->generation, memory_order_relaxed) != request->generation || *r->process != 1)
+        return NBCOLL_AGAIN;
     const nbcoll_context *c = r->context;
     if (c->replaying == r) {
         nbcoll_status s = nbcolli_replay_look(r);
-        return s == NBCOLL_OK ? nbcolli_kept_end(request, s) : s;
+        return s == NBCOLL_OK ? nbcolli_take_own_end(request, s) : s;
     }
-    if (!r->kept && (r->schedule || r->done || c->flags & NBCOLL_ANY_THREAD)) /* the general path is needed */
+    if ((!r->kept && (r->done || c->flags & NBCOLL_ANY_THREAD)) || c->ended ||
+        atomic_load_explicit(&c->lock, memory_order_relaxed))
+        return NBCOLL_AGAIN;
+    unsigned state = nbcolli_state_of(r);
+    if (nbcolli_is_unreported(state))
+        return nbcolli_take_own_end(request, r->status);
+    return nbcolli_is_pending(state) ? NBCOLL_PENDING : NBCOLL_AGAIN;
+}
+
+static inline int nbcolli_is_unended(nbcoll_status looked)
+{
+    return looked == NBCOLL_AGAIN || looked == NBCOLL_PENDING;
+}
+
+/* The same with a pass, after a look that said PENDING. */
+static __attribute__((noinline)) nbcoll_status nbcolli_own_test(nbcoll_request *request)
+{
+    nbcolli_request *r = nbcolli_entry_of(*request);
+    nbcoll_context *c = r->context;
+
+    nbcolli_own_enter(c);
+    nbcolli_pass(c);
+    nbcolli_own_unlock(c);
+    if (!c->ended && nbcolli_is_pending(nbcolli_state_of(r)))
         return NBCOLL_PENDING;
-    if (c->ended || atomic_load_explicit(&c->lock, memory_order_relaxed) ||
-        !nbcolli_is_unreported(nbcolli_state_of(r)))
-        return NBCOLL_PENDING;
-    return nbcolli_kept_end(request, r->status);
+    nbcoll_status s = nbcolli_request_look(request);
+    return s == NBCOLL_AGAIN ? nbcolli_test(request, 0) : s;
 }
 
 __attribute__((noinline)) nbcoll_status nbcoll_test(nbcoll_request *request)
@@ -145,7 +166,9 @@ __attribute__((noinline)) nbcoll_status nbcoll_test(nbcoll_request *request)
     if (!request || !request->at)
         return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_test(request, 0) : s;
+    if (s == NBCOLL_PENDING)
+        return nbcolli_own_test(request);
+    return s == NBCOLL_AGAIN ? nbcolli_test(request, 0) : s;
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -171,15 +194,6 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
         nbcolli_note(r->comm, &f);
     }
     return s;
-}
-
-/* Polls a replaying request in a wait, before entering, which would make it an ordinary run: while spinning pays, or
- * between yields to the ranks of this core. */
-static uint64_t nbcolli_replay_looks(const nbcoll_context *c, uint64_t timeout)
-{
-    if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
-        return 1;
-    return nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
 }
 
 /* Cancels it. The caller drains, then calls `go` of the executor that this returns, unless null. */
@@ -250,41 +264,45 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_on(nbcoll_request *r
     return s;
 }
 
-/* Lets an executor poll for this request alone, which is shorter than a pass. Did one? */
-static int nbcolli_await(const nbcoll_request *request, const nbcoll_context *c)
+/* Lets an executor poll for this request alone, which is shorter than a pass. */
+static void nbcolli_await(const nbcoll_request *request, const nbcoll_context *c)
 {
     nbcolli_request *r = nbcolli_entry_of(*request);
 
-    if (!r || c->flags & NBCOLL_ANY_THREAD || nbcolli_is_forked(c) || !nbcolli_is_of(r, request->generation) ||
-        !nbcolli_is_active(r) || !nbcolli_is_executed(r) || !r->executor->does->await)
-        return 0;
-    r->executor->does->await(r->executor, r);
-    return 1;
+    if (!(c->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_forked(c) && nbcolli_is_of(r, request->generation) &&
+        nbcolli_is_active(r) && nbcolli_is_executed(r) && r->executor->does->await)
+        r->executor->does->await(r->executor, r);
 }
 
-/* The rest of a wait, after its first poll. */
+/* The rest of a wait, after its first look. One that replays is polled before the wait enters, which would make it an
+ * ordinary run: while spinning pays, or between yields to the ranks of this core. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
 
-    for (uint64_t looks = 1; s == NBCOLL_AGAIN && looks < nbcolli_replay_looks(c, timeout); looks++) {
+    uint64_t looks = nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
+
+    if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
+        looks = 1;
+    while (s == NBCOLL_AGAIN && c->replaying && --looks > 0) {
         nbcolli_pause(c, looks);
         s = nbcolli_request_look(request);
     }
-    if (s == NBCOLL_PENDING && timeout && nbcolli_await(request, c))
+    if (nbcolli_is_unended(s)) {
+        if (timeout)
+            nbcolli_await(request, c);
         s = nbcoll_test(request);
-    else if (s == NBCOLL_AGAIN || s == NBCOLL_PENDING)
-        s = c ? nbcolli_test(request, 0) : NBCOLL_OK;
+    }
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
 }
 
 nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
 {
-    if (!request)
-        return NBCOLL_ERR_NULL;
+    if (!request || !request->at)
+        return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, 0);
+    return nbcolli_is_unended(s) ? nbcolli_wait_longer(request, timeout, s, 0) : s;
 }
 
 nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout)
@@ -300,8 +318,8 @@ nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
     if (r->context->replaying == r)
         s = nbcolli_replay_look(r);
     else if (nbcolli_is_unreported(nbcolli_state_of(r)))
-        return nbcolli_kept_end(&request, r->status);
-    return s == NBCOLL_OK ? nbcolli_kept_end(&request, s) : nbcolli_wait_longer(&request, timeout, s, 1);
+        return nbcolli_take_own_end(&request, r->status);
+    return s == NBCOLL_OK ? nbcolli_take_own_end(&request, s) : nbcolli_wait_longer(&request, timeout, s, 1);
 }
 
 /* ---- the lane START ---------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "requests.h"
 
+#include "../progress/lock.h"
 #include "../run/pool.h"
 #include "../../host/host.h"
 
@@ -92,14 +93,20 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
     return c->chunks == NBCOLLI_REQUEST_CHUNKS ? NBCOLL_ERR_LIMIT : NBCOLL_ERR_MEMORY;
 }
 
-/* One without a run of its own, or whose schedule is evicted. */
-static __attribute__((noinline)) void nbcolli_request_let_go(nbcolli_request *r)
+/* One without a run of its own, or whose schedule is evicted. The only thread of a context may come here without the
+ * lock, which the host's functions must find taken. */
+static __attribute__((noinline)) void nbcolli_request_let_go(nbcoll_context *c, nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
+    int is_outside = !(c->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_inside(c);
 
+    if (is_outside)
+        nbcolli_own_lock(c);
     nbcolli_run_drop(r);
     if (--s->users == 0 && s->evicted) /* it has left the cache */
         nbcolli_schedule_drop(s);
+    if (is_outside)
+        nbcolli_own_unlock(c);
 }
 
 /* One with a run of its own waits for the next start of its schedule, as it was opened. */
@@ -115,7 +122,7 @@ void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
         return;
     }
     if (s)
-        nbcolli_request_let_go(r);
+        nbcolli_request_let_go(c, r);
     r->next = c->free_requests;
     c->free_requests = r;
 }

@@ -292,7 +292,8 @@ static __attribute__((noinline)) nbcolli_replay nbcolli_replay_cells_on(nbcolli_
 
 void nbcolli_small_advance(nbcolli_run *run)
 {
-    nbcolli_moves_go(run->request, nbcolli_moves_next(run), 0, 1, 1);
+    if (run->left)
+        nbcolli_moves_go(run->request, nbcolli_moves_next(run), 0, 1, 1);
     if (!run->left && run->status == NBCOLL_OK)
         nbcolli_run_finish(run);
 }
