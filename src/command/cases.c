@@ -142,7 +142,7 @@ nbcoll_case command_case(const command_cases *cases, const nbcoll_algorithm *alg
                          .known = cases->known || (algorithm && (algorithm->flags & NBCOLL_ALGORITHM_COUNTS))};
 }
 
-int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why)
+void command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why)
 {
     if (why == NBCOLL_ERR_ROOT)
         command_refuse(self, "--root %d: %s of %d ranks has no such root", c->root, nbcoll_operation_name(c->operation),
@@ -444,11 +444,5 @@ const char *command_algorithm_text(const nbcoll_choice *choice, char text[COMMAN
 {
     snprintf(text, COMMAND_NAME, "%s", choice->algorithm->name);
     command_add_parameters(text, COMMAND_NAME, " ", choice);
-    return text;
-}
-
-const char *command_chosen_text(const command_chosen *chosen, char text[288])
-{
-    snprintf(text, 288, "%s %s", nbcoll_reason_name(chosen->choice.reason), chosen->why);
     return text;
 }

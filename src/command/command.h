@@ -70,14 +70,12 @@ extern const command command_verify, command_show, command_sim, command_explain,
 
 /* Says "nbcoll verify: ..." on standard error, or "nbcoll: ..." where `self` is null. */
 void command_say(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Says it, and ends the command with this status, which is its value where one is wanted. Functions that name what is
- * wrong so return only where nothing is. */
-_Noreturn int command_end(const command *self, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Says it, and ends the command with this status. Functions that name what is wrong so return only where nothing is. */
+#define command_end(self, status, ...) (command_say(self, __VA_ARGS__), exit(status))
 #define command_refuse(self, ...) command_end(self, COMMAND_USAGE, __VA_ARGS__)
 #define command_fail(self, ...) command_end(self, COMMAND_FAILED, __VA_ARGS__)
-/* The same with the text of a status, unless it is OK: then 0. */
-int command_fail_status(const command *self, nbcoll_status why);
+/* The same with the text of a status, unless it is OK. */
+void command_fail_status(const command *self, nbcoll_status why);
 
 /* Appends to a text of `room` bytes, as much as there is room for. */
 void command_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -279,7 +277,7 @@ nbcoll_nodes *command_nodes(const command *self, const command_cases *cases, int
 char *command_nodes_text(const command_cases *cases, char text[COMMAND_NODES_TEXT]);
 
 /* Says why a case cannot be. */
-_Noreturn int command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);
+_Noreturn void command_refuse_case(const command *self, const nbcoll_case *c, nbcoll_status why);
 
 /* A host that says the errors of builders, in words, as the command refuses. `self` must outlive its use. */
 nbcoll_host command_host(const command *self);
@@ -376,8 +374,5 @@ json_t *command_level_object(const nbcoll_level *level);
 /* "tree arity 4", the parameters as in a tuning file. */
 #define COMMAND_NAME 128
 const char *command_algorithm_text(const nbcoll_choice *choice, char text[COMMAND_NAME]);
-
-/* "RULE file:7" */
-const char *command_chosen_text(const command_chosen *chosen, char text[288]);
 
 #endif

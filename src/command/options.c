@@ -6,33 +6,20 @@
 
 #include "command.h"
 
-static void say(const command *self, const char *format, va_list arguments)
-{
-    fprintf(stderr, self ? "nbcoll %s: " : "nbcoll: ", self ? self->name : "");
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-}
-
 void command_say(const command *self, const char *format, ...)
 {
     va_list arguments;
+    fprintf(stderr, self ? "nbcoll %s: " : "nbcoll: ", self ? self->name : "");
     va_start(arguments, format);
-    say(self, format, arguments);
+    vfprintf(stderr, format, arguments);
     va_end(arguments);
+    fputc('\n', stderr);
 }
 
-int command_end(const command *self, int status, const char *format, ...)
+void command_fail_status(const command *self, nbcoll_status why)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    say(self, format, arguments);
-    va_end(arguments);
-    exit(status);
-}
-
-int command_fail_status(const command *self, nbcoll_status why)
-{
-    return why == NBCOLL_OK ? 0 : command_fail(self, "%s", nbcoll_status_text(why));
+    if (why != NBCOLL_OK)
+        command_fail(self, "%s", nbcoll_status_text(why));
 }
 
 void command_add(char *text, size_t room, const char *format, ...)

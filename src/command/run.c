@@ -106,7 +106,9 @@ static int launch_guarded(run_plan *plan)
         int status = guard(plan, launcher);
         return plan->timeline ? run_timeline_close(plan, status) : status;
     }
-    return launcher < 0 ? command_fail(plan->self, "%s", strerror(errno)) : run_launch(plan);
+    if (launcher < 0)
+        command_fail(plan->self, "%s", strerror(errno));
+    return run_launch(plan);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */

@@ -24,9 +24,9 @@ typedef struct started {
 
 /* One end of a message. */
 typedef struct end {
-    uint32_t operation, number, step;
-    int rank, peer; /* of an exposure: -1 */
-    uint64_t ns, bytes;
+    uint64_t operation, rank, peer, number, ns; /* peer and number of an exposure: 0; else the peer + 1 */
+    uint64_t bytes;
+    uint32_t step;
     nbcoll_kind kind;
 } end;
 
@@ -56,12 +56,6 @@ typedef struct gathering {
 
 /* ---- the first look: which operations there are ------------------------------------------------------------------ */
 
-static int by_call(const void *a, const void *b)
-{
-    const known *x = a, *y = b;
-    return timeline_order((uint64_t[]){x->comm, x->tag}, (uint64_t[]){y->comm, y->tag}, 2);
-}
-
 static void note_operation(void *user, const nbcoll_timeline_event *e)
 {
     gathering *g = user;
@@ -80,10 +74,9 @@ static void note_operation(void *user, const nbcoll_timeline_event *e)
 static void number_operations(gathering *g)
 {
     size_t n = 0;
-    if (g->knowns)
-        qsort(g->known, g->knowns, sizeof *g->known, by_call);
+    timeline_order_all(g->known, g->knowns, sizeof *g->known, 2);
     for (size_t i = 0; i < g->knowns; i++)
-        if (!n || by_call(&g->known[n - 1], &g->known[i]) != 0)
+        if (!timeline_find(&g->known[i], g->known, n, sizeof *g->known, 2))
             g->known[n++] = g->known[i];
     g->knowns = n;
     g->t.name = command_alloc(n, sizeof *g->t.name);
@@ -150,7 +143,9 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
     uint64_t begin = is_reading(kind) ? now : s.ns;
     nbcoll_sim_event step = {NBCOLL_SIM_STEP,       kind,     g->rank, e->peer, e->step, e->bytes, begin,
                              is_work ? now : begin, operation};
-    end one = {operation, kind == NBCOLL_EXPOSE ? 0 : e->number, e->step, g->rank, e->peer, s.ns, e->bytes, kind};
+    int is_sent = kind != NBCOLL_EXPOSE;
+    end one = {operation, (uint64_t)g->rank, is_sent ? (uint64_t)e->peer + 1 : 0, is_sent ? e->number : 0, s.ns,
+               e->bytes,  e->step,           kind};
     if (kind != NBCOLL_JOIN)
         timeline_add(&g->t, &step);
     if (kind == NBCOLL_SEND || kind == NBCOLL_EXPOSE)
@@ -174,7 +169,7 @@ static void note_event(void *user, const nbcoll_timeline_event *e)
     if (e->noted == NBCOLL_NOTED_OPENED || e->noted == NBCOLL_NOTED_WAITS || !can_be(g, e))
         return;
     g->last = e->ns;
-    const known *k = g->knowns ? bsearch(&wanted, g->known, g->knowns, sizeof wanted, by_call) : NULL;
+    const known *k = timeline_find(&wanted, g->known, g->knowns, sizeof wanted, 2);
     if (!k)
         return; /* its begin has been overwritten on all ranks */
     uint32_t operation = (uint32_t)(k - g->known);
@@ -193,34 +188,25 @@ static void note_event(void *user, const nbcoll_timeline_event *e)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-static int by_pair(const void *a, const void *b)
-{
-    const end *x = a, *y = b;
-    return timeline_order((uint64_t[]){x->operation, (uint64_t)x->rank, (uint64_t)x->peer, x->number, x->ns},
-                          (uint64_t[]){y->operation, (uint64_t)y->rank, (uint64_t)y->peer, y->number, y->ns}, 5);
-}
-
 /* Where the bytes come from that this end takes: its send, or the last exposure, which was there by then. */
 static const end *source_of(const gathering *g, const end *to)
 {
     int is_sent = to->kind == NBCOLL_RECV;
-    end wanted = {.operation = to->operation, .rank = to->peer, .peer = is_sent ? to->rank : -1,
+    end wanted = {.operation = to->operation, .rank = to->peer - 1, .peer = is_sent ? to->rank + 1 : 0,
                   .number = is_sent ? to->number : 0, .ns = to->ns + 1};
-    size_t behind = timeline_first(&wanted, g->from.end, g->from.used, sizeof wanted, by_pair);
+    size_t behind = timeline_first(&wanted, g->from.end, g->from.used, sizeof wanted, 5);
     const end *last = behind ? &g->from.end[behind - 1] : NULL;
-    wanted.ns = last ? last->ns : 0;
-    return last && by_pair(last, &wanted) == 0 ? last : NULL;
+    return last && timeline_order(&last->operation, &wanted.operation, 4) == 0 ? last : NULL;
 }
 
 static void add_messages(gathering *g)
 {
-    if (g->from.used)
-        qsort(g->from.end, g->from.used, sizeof *g->from.end, by_pair);
+    timeline_order_all(g->from.end, g->from.used, sizeof *g->from.end, 5);
     for (size_t i = 0; i < g->to.used; i++) {
         const end *to = &g->to.end[i], *from = source_of(g, to);
         if (from)
-            timeline_add(&g->t, &(nbcoll_sim_event){NBCOLL_SIM_MESSAGE, to->kind, to->peer, to->rank, to->step,
-                                                    to->bytes, from->ns, to->ns, to->operation});
+            timeline_add(&g->t, &(nbcoll_sim_event){NBCOLL_SIM_MESSAGE, to->kind, (int)from->rank, (int)to->rank,
+                                                    to->step, to->bytes, from->ns, to->ns, (uint32_t)to->operation});
     }
 }
 

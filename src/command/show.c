@@ -50,15 +50,15 @@ static void take_arguments(picture *p, int argc, char *argv[])
 static void choose(picture *p, nbcoll_case *c)
 {
     nbcoll_terms terms = command_terms(&p->rules, c);
-    char why[288], name[COMMAND_NAME];
+    char name[COMMAND_NAME];
     p->chosen.choice = p->rules.given;
     p->chosen.choice.algorithm = p->cases.algorithm;
     if (p->cases.is_default) {
         command_choose(p->self, &p->rules, &terms, c, &p->chosen);
         p->cases.algorithm = p->chosen.choice.algorithm;
         *c = command_case(&p->cases, p->cases.algorithm);
-        printf("%sdefault: %s, %s\n", p->dot ? "// " : "", command_algorithm_text(&p->chosen.choice, name),
-               command_chosen_text(&p->chosen, why));
+        printf("%sdefault: %s, %s %s\n", p->dot ? "// " : "", command_algorithm_text(&p->chosen.choice, name),
+               nbcoll_reason_name(p->chosen.choice.reason), p->chosen.why);
     }
     command_set_parameters(c, &p->chosen.choice);
 }
@@ -100,40 +100,34 @@ static void draw_picture(void *user, FILE *out)
     timeline_free(t);
 }
 
+/* So many ranks: their schedules; or these as programs, or why there are none. */
 static void print(const picture *p, int n)
 {
     nbcoll_host host = command_host(p->self);
-    nbcoll_schedule **schedules = command_alloc((size_t)n, sizeof *schedules);
-    nbcoll_status status = NBCOLL_OK;
-    for (int i = 0; i < n && !status; i++)
-        status = nbcoll_build_case(p->cases.algorithm, &p->at, p->first + i, &host, &schedules[i]);
-    if (!status && p->dot)
-        status = nbcoll_show_dot((const nbcoll_schedule *const *)schedules, (size_t)n, command_write, stdout);
-    for (int i = 0; i < n && !status && !p->dot; i++)
-        status = nbcoll_show_text(schedules[i], command_write, stdout);
-    command_fail_status(p->self, status);
-    for (int i = 0; i < n; i++)
-        nbcoll_schedule_free(schedules[i]);
-    free(schedules);
-}
-
-/* The same ranks as programs. Or says why there are none. */
-static void print_programs(const picture *p, int n)
-{
-    nbcoll_host host = command_host(p->self);
     nbcoll_refusal why = {.size = sizeof why};
-    nbcoll_program **program = command_alloc((size_t)n, sizeof *program);
-    nbcoll_status status = nbcoll_compile_case(p->cases.algorithm, &p->at, &host, NULL, p->first, n, program, &why);
+    nbcoll_schedule **schedules = command_alloc((size_t)n, sizeof *schedules);
+    nbcoll_program **programs = command_alloc((size_t)n, sizeof *programs);
+    nbcoll_status status = NBCOLL_OK;
+    if (p->is_program)
+        status = nbcoll_compile_case(p->cases.algorithm, &p->at, &host, NULL, p->first, n, programs, &why);
+    for (int i = 0; i < n && !status && !p->is_program; i++)
+        status = nbcoll_build_case(p->cases.algorithm, &p->at, p->first + i, &host, &schedules[i]);
     if (why.reason != NBCOLL_REFUSAL_NONE)
         command_fail(p->self, "%s", why.text);
-    if (!status && p->dot)
-        status = nbcoll_show_programs_dot((const nbcoll_program *const *)program, (size_t)n, command_write, stdout);
+    if (!status && p->dot && p->is_program)
+        status = nbcoll_show_programs_dot((const nbcoll_program *const *)programs, (size_t)n, command_write, stdout);
+    else if (!status && p->dot)
+        status = nbcoll_show_dot((const nbcoll_schedule *const *)schedules, (size_t)n, command_write, stdout);
     for (int i = 0; i < n && !status && !p->dot; i++)
-        status = nbcoll_show_program(program[i], command_write, stdout);
+        status = p->is_program ? nbcoll_show_program(programs[i], command_write, stdout)
+                               : nbcoll_show_text(schedules[i], command_write, stdout);
     command_fail_status(p->self, status);
-    for (int i = 0; i < n; i++)
-        nbcoll_program_free(program[i]);
-    free(program);
+    for (int i = 0; i < n; i++) {
+        nbcoll_schedule_free(schedules[i]);
+        nbcoll_program_free(programs[i]);
+    }
+    free(schedules);
+    free(programs);
 }
 
 static void run(const command *self, int argc, char *argv[])
@@ -152,7 +146,7 @@ static void run(const command *self, int argc, char *argv[])
     if (p.svg)
         command_write_file(self, p.svg, draw_picture, &p);
     else
-        (p.is_program ? print_programs : print)(&p, p.last - p.first + 1);
+        print(&p, p.last - p.first + 1);
     nbcoll_nodes_free(nodes);
     command_rules_free(&p.rules);
 }

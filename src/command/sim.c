@@ -154,7 +154,7 @@ static const char late_format[] = "%-20n{algorithm} %7d{count} %8u{last} %8u{wai
 static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
 {
     int is_late = (s->marks & WITH_LATE) != 0; /* ranks may be */
-    char why[288];
+    char why[288]; /* "RULE file:7" */
     s->reported++;
     json_t *row = json_pack("{s:s, s:I}", "algorithm", s->algorithm->name, "count", (json_int_t)count);
     json_object_update_new(row, sim_numbers(result_names, r, 1));
@@ -171,8 +171,9 @@ static void report(simulation *s, size_t count, const nbcoll_sim_result *r)
                                                                  : json_sprintf("%d%%", sim_came(&s->told)));
     command_bar_clear(&s->bar);
     sim_add_row(s->results, row, s->reported > 1 ? NULL : is_late ? late_head : head, is_late ? late_format : format);
+    snprintf(why, sizeof why, "%s %s", nbcoll_reason_name(s->chosen.choice.reason), s->chosen.why);
     if (s->cases.is_default && !s->results)
-        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, command_chosen_text(&s->chosen, why));
+        command_print_words(stdout, "", "", 2, COMMAND_COLUMNS, why);
 }
 
 /* One algorithm and count. Those that cannot be simulated are left out. */

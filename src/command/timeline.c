@@ -23,18 +23,35 @@ int timeline_order(const uint64_t a[], const uint64_t b[], int n)
     return (a[i] > b[i]) - (a[i] < b[i]);
 }
 
-size_t timeline_first(const void *wanted, const void *list, size_t n, size_t bytes,
-                      int (*compare)(const void *a, const void *b))
+static int by_numbers(const void *a, const void *b, void *numbers)
+{
+    return timeline_order(a, b, *(const int *)numbers);
+}
+
+void timeline_order_all(void *list, size_t n, size_t bytes, int numbers)
+{
+    if (n)
+        qsort_r(list, n, bytes, by_numbers, &numbers);
+}
+
+size_t timeline_first(const void *wanted, const void *list, size_t n, size_t bytes, int numbers)
 {
     size_t low = 0;
     while (low < n) {
         size_t middle = low + (n - low) / 2;
-        if (compare((const char *)list + middle * bytes, wanted) < 0)
+        if (by_numbers((const char *)list + middle * bytes, wanted, &numbers) < 0)
             low = middle + 1;
         else
             n = middle;
     }
     return low;
+}
+
+const void *timeline_find(const void *wanted, const void *list, size_t n, size_t bytes, int numbers)
+{
+    size_t i = timeline_first(wanted, list, n, bytes, numbers);
+    const void *found = (const char *)list + i * bytes;
+    return i < n && by_numbers(found, wanted, &numbers) == 0 ? found : NULL;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -116,7 +133,7 @@ static void write_wait(const timeline *t, FILE *out, const timeline_wait *w)
     char name[32] = "wait";
     if (w->message >= 0)
         command_add(name, sizeof name, " for rank %d", t->event[w->message].rank);
-    write_line(t, out, "X", w->rank, w->begin, "wait", name, "\"dur\":%.3f,\"args\":{\"operation\":%u}",
+    write_line(t, out, "X", (int)w->rank, w->begin, "wait", name, "\"dur\":%.3f,\"args\":{\"operation\":%u}",
                in_us(w->end - w->begin), (unsigned)w->operation);
 }
 

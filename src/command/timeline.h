@@ -38,10 +38,13 @@ void timeline_add(timeline *t, const nbcoll_sim_event *event);
 void timeline_free(timeline *t);
 /* Rising by `begin`; at the same time a start comes first, then steps, messages, an end. */
 void timeline_sort(timeline *t);
-/* Of two rows of n numbers, for qsort: -1, 0 or 1. And the first thing of a sorted list that is not before this one. */
+/* Of two rows of n numbers: -1, 0 or 1. */
 int timeline_order(const uint64_t a[], const uint64_t b[], int n);
-size_t timeline_first(const void *wanted, const void *list, size_t n, size_t bytes,
-                      int (*compare)(const void *a, const void *b));
+/* Lists of things that begin with so many numbers, uint64_t, by which they are sorted. The first thing of a sorted one
+ * that is not before this one; and the one that has its numbers, or null. */
+void timeline_order_all(void *list, size_t n, size_t bytes, int numbers);
+size_t timeline_first(const void *wanted, const void *list, size_t n, size_t bytes, int numbers);
+const void *timeline_find(const void *wanted, const void *list, size_t n, size_t bytes, int numbers);
 /* When the core of its sender had done its part of a message, which leaves when the interface is free: where the step
  * ends that was told before it. */
 uint64_t timeline_given(const timeline *t, size_t message);
@@ -56,17 +59,14 @@ void timeline_read(const command *self, const char *file, timeline *out);
 
 /* A rank had operations under way, and nothing to do for them. */
 typedef struct timeline_wait {
-    int rank;
+    uint64_t rank, end, begin;
     uint32_t operation;
-    uint64_t begin, end;
     ptrdiff_t message; /* the event of the message that ended it; -1: none did */
 } timeline_wait;
 
 /* When a rank began an operation. */
 typedef struct timeline_begin {
-    uint32_t operation;
-    int rank;
-    uint64_t ns;
+    uint64_t operation, rank, ns;
 } timeline_begin;
 
 /* What a rank waited for, ns. */

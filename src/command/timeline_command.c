@@ -52,7 +52,7 @@ static void print_longest(const timeline_waits *w)
         const char *why, *name = x->operation < w->t->operations ? w->t->name[x->operation] : "";
         int whom = timeline_waits_reason(w, x, &why);
         printf("%10.1f  from %.1f%s: rank %d in %s (operation %u):\n            rank %d %s\n", in_us(x->end - x->begin),
-               in_us(x->begin), timeline_is_missing(&w->t->event[x->message]) ? " to the end" : "", x->rank,
+               in_us(x->begin), timeline_is_missing(&w->t->event[x->message]) ? " to the end" : "", (int)x->rank,
                *name ? name : "the operation", (unsigned)x->operation, whom, why);
     }
     free(list);

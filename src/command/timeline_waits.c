@@ -9,9 +9,8 @@ enum { DEPTH = 64 };
 /* ---- finding them ------------------------------------------------------------------------------------------------ */
 
 typedef struct moment {
-    uint64_t ns;
-    unsigned order; /* at the same time: messages, starts, steps, ends */
-    size_t event;
+    uint64_t ns, order; /* at the same time: messages, starts, steps, ends */
+    uint64_t event;
 } moment;
 
 typedef struct row {
@@ -19,12 +18,6 @@ typedef struct row {
     uint64_t last;     /* something was done until then */
     ptrdiff_t arrived; /* the last message since */
 } row;
-
-static int by_time(const void *a, const void *b)
-{
-    const moment *x = a, *y = b;
-    return timeline_order((uint64_t[]){x->ns, x->order, x->event}, (uint64_t[]){y->ns, y->order, y->event}, 3);
-}
 
 static moment moment_of(const timeline *t, size_t i)
 {
@@ -37,7 +30,7 @@ static moment moment_of(const timeline *t, size_t i)
 static void add_wait(timeline_waits *w, const nbcoll_sim_event *e, const row *s)
 {
     uint32_t operation = s->arrived >= 0 ? w->t->event[s->arrived].operation : e->operation;
-    timeline_wait one = {e->rank, operation, s->last, e->begin, s->arrived};
+    timeline_wait one = {(uint64_t)e->rank, e->begin, s->last, operation, s->arrived};
     command_append(&w->wait, &w->waits, &w->room, &one, sizeof one);
 }
 
@@ -60,13 +53,6 @@ static void pass(timeline_waits *w, const nbcoll_sim_event *e, row *s)
         s->active--;
 }
 
-/* Waits of a rank do not overlap: so they rise by their ends as by their begins. */
-static int by_rank(const void *a, const void *b)
-{
-    const timeline_wait *x = a, *y = b;
-    return timeline_order((uint64_t[]){(uint64_t)x->rank, x->end}, (uint64_t[]){(uint64_t)y->rank, y->end}, 2);
-}
-
 static void sweep(timeline_waits *w, moment *moments, row *states)
 {
     const timeline *t = w->t;
@@ -74,7 +60,7 @@ static void sweep(timeline_waits *w, moment *moments, row *states)
         states[rank].arrived = -1;
     for (size_t i = 0; i < t->used; i++)
         moments[i] = moment_of(t, i);
-    qsort(moments, t->used, sizeof *moments, by_time);
+    timeline_order_all(moments, t->used, sizeof *moments, 3);
     for (size_t i = 0; i < t->used; i++) {
         const nbcoll_sim_event *e = &t->event[moments[i].event];
         if (e->what == NBCOLL_SIM_MESSAGE)
@@ -101,32 +87,25 @@ void timeline_waits_find(const timeline *t, timeline_waits *out)
     sweep(out, moments, states);
     free(moments);
     free(states);
-    if (out->waits)
-        qsort(out->wait, out->waits, sizeof *out->wait, by_rank);
+    /* Waits of a rank do not overlap: so they rise by their ends as by their begins. */
+    timeline_order_all(out->wait, out->waits, sizeof *out->wait, 2);
 }
 
 /* ---- what they were for ------------------------------------------------------------------------------------------ */
 
-static int by_operation(const void *a, const void *b)
-{
-    const timeline_begin *x = a, *y = b;
-    return timeline_order((uint64_t[]){x->operation, (uint64_t)x->rank}, (uint64_t[]){y->operation, (uint64_t)y->rank},
-                          2);
-}
-
 /* When a rank began an operation; UINT64_MAX if it is not known to have done so. */
 static uint64_t begin_of(const timeline_waits *w, uint32_t operation, int rank)
 {
-    const timeline_begin wanted = {operation, rank, 0};
-    const timeline_begin *found = bsearch(&wanted, w->begin, w->begins, sizeof wanted, by_operation);
+    const timeline_begin wanted = {operation, (uint64_t)rank, 0};
+    const timeline_begin *found = timeline_find(&wanted, w->begin, w->begins, sizeof wanted, 2);
     return found ? found->ns : UINT64_MAX;
 }
 
 /* The first wait of a rank that ends behind this time; or one of another rank. */
 static const timeline_wait *wait_behind(const timeline_waits *w, int rank, uint64_t ns)
 {
-    const timeline_wait wanted = {.rank = rank, .end = ns + 1};
-    return w->wait + timeline_first(&wanted, w->wait, w->waits, sizeof wanted, by_rank);
+    const timeline_wait wanted = {.rank = (uint64_t)rank, .end = ns + 1};
+    return w->wait + timeline_first(&wanted, w->wait, w->waits, sizeof wanted, 2);
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -151,7 +130,7 @@ static uint64_t explain(const timeline_waits *w, ptrdiff_t message, uint64_t a, 
     cause[m->rank].late += there - a;
     uint64_t busy = sent - there;
     for (const timeline_wait *other = wait_behind(w, m->rank, there);
-         other < w->wait + w->waits && other->rank == m->rank && other->begin < sent; other++) {
+         other < w->wait + w->waits && other->rank == (uint64_t)m->rank && other->begin < sent; other++) {
         uint64_t from = later(other->begin, there), to = earlier(other->end, sent);
         if (other->message < 0 || depth == DEPTH)
             continue;
@@ -170,15 +149,16 @@ void timeline_waits_explain(timeline_waits *w)
     w->cause = command_alloc(ranks * ranks, sizeof *w->cause);
     for (size_t i = 0; i < t->used; i++)
         if (t->event[i].what == NBCOLL_SIM_STARTED)
-            w->begin[w->begins++] = (timeline_begin){t->event[i].operation, t->event[i].rank, t->event[i].begin};
-    qsort(w->begin, w->begins, sizeof *w->begin, by_operation);
+            w->begin[w->begins++] =
+                (timeline_begin){t->event[i].operation, (uint64_t)t->event[i].rank, t->event[i].begin};
+    timeline_order_all(w->begin, w->begins, sizeof *w->begin, 2);
     for (size_t i = 0; i < w->waits; i++) {
         const timeline_wait *wait = &w->wait[i];
         if (wait->message < 0)
             continue;
         timeline_rank *rank = &w->rank[wait->rank];
         rank->waited += wait->end - wait->begin;
-        rank->way += explain(w, wait->message, wait->begin, wait->end, 0, w->cause + (size_t)wait->rank * ranks);
+        rank->way += explain(w, wait->message, wait->begin, wait->end, 0, w->cause + wait->rank * ranks);
     }
 }
 
