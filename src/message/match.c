@@ -61,7 +61,7 @@ static int nbcolli_route_meets(nbcoll_messages *m, nbcolli_request *r, const nbc
         memcpy(&t->theirs, l->payload, t->held);
         t->phase = NBCOLLI_TRANSFER_CARRIED;
         nbcolli_transfer_join(m, t, 1);
-        nbcolli_transfer_move(m, t);
+        nbcolli_transfer_go_on(m, t);
         return 1;
     }
     if (l->kind == NBCOLLI_MSG_SHORT && suits == NBCOLL_OK)

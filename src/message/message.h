@@ -339,6 +339,8 @@ void nbcolli_transfer_whole(nbcoll_messages *m, nbcolli_transfer *t);
 /* Its send is to be put there, or to go in parts; it ends so, when its post is free. */
 void nbcolli_transfer_ask(nbcoll_messages *m, nbcolli_transfer *t, const void *theirs, size_t bytes);
 void nbcolli_transfer_over(nbcoll_messages *m, nbcolli_transfer *t, nbcoll_status status);
+/* One that is in no list of these; it enters it if it is to be looked at again. Has something moved? */
+int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t);
 /* All goes on. Has something moved? */
 int nbcolli_transfers_go_on(nbcoll_messages *m);
 /* What others, or a transport, may still touch of one is kept for good; the host's memory is named. */

@@ -481,8 +481,7 @@ static void nbcolli_transfer_went(nbcoll_messages *m, nbcolli_transfer *t)
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
 }
 
-/* It was taken out of the list, and comes back if it is to be looked at again. */
-static int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t)
+int nbcolli_transfer_go_on(nbcoll_messages *m, nbcolli_transfer *t)
 {
     if (nbcolli_transfer_is_out(m, t)) {
         nbcolli_transfer_move(m, t);
