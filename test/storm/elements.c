@@ -4,6 +4,7 @@
  * are the same in any order, of which the results are known to the bit, also of strided columns, where each rank has a
  * stride of its own; lists of buffers, which each rank cuts otherwise; least and greatest values of 64 bits with their
  * places. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,8 @@ typedef struct elements {
     float floats[2][WORDS_MOST];
     int32_t ints[WORDS_MOST * 2];
 } elements;
+
+__extension__ typedef __int128 wide;
 
 /* What a rank has of number k: small, so that sums are exact; or anything. */
 static int32_t small_of(const elements *x, int whose, size_t k)
@@ -128,16 +131,29 @@ static float sum_expected(const elements *x, size_t k)
     return is_average ? (float)sum / (float)x->ranks : (float)sum;
 }
 
+/* As sums.h says: of each number what is below the third digit of 28 bits, counted from the highest one of the largest
+ * number, is dropped. The rest is one integer of that digit's unit, rounded once. */
+static double reproducible_expected(const elements *x, size_t k)
+{
+    int highest = -1073;
+    wide sum = 0;
+    for (int q = 0; q < x->ranks; q++) {
+        int bits;
+        frexp(double_of(x, q, k), &bits);
+        highest = bits > highest ? bits : highest;
+    }
+    int unit = (highest - 1 + 1074) / 28 * 28 - 1074 - 2 * 28;
+    for (int q = 0; q < x->ranks; q++)
+        sum += (wide)ldexp(double_of(x, q, k), -unit);
+    return ldexp((double)sum, unit);
+}
+
 static bool is_right(const elements *x, size_t k)
 {
-    nbcoll_bins bins = {0};
+    double expected = reproducible_expected(x, k);
     int32_t sum = 0;
-    for (int q = 0; q < x->ranks; q++) {
-        double number = double_of(x, q, k);
-        nbcoll_bins_add(&bins, &number, 1);
+    for (int q = 0; q < x->ranks; q++)
         sum += small_of(x, q, k);
-    }
-    double expected = nbcoll_bins_value(&bins);
     switch (x->what) {
     case AVERAGE:
     case WIDE:

@@ -61,14 +61,23 @@ static uint64_t bits_of(const void *p, size_t bytes, bool extends)
     return v;
 }
 
-/* The bytes that travel of element i of what `from` has for `to`. Those of floating types that are combined are small
- * integers: no order of evaluation rounds. */
+/* Small integers, whose sums and products no order of evaluation rounds. Where the ranks asked for the same bits:
+ * numbers of up to 2^24 times each other's size, whose sums another tree rounds otherwise, and products, too. */
+static double real_value(const buffers *b, uint64_t bits)
+{
+    if (b->actor->storm->plan.flags & NBCOLL_REPRODUCIBLE && b->o.how.op == NBCOLL_SUM)
+        return ((double)(int64_t)bits + 0.5) / (double)(1ull << bits % 25);
+    if (b->actor->storm->plan.flags & NBCOLL_REPRODUCIBLE && b->o.how.op == NBCOLL_PROD)
+        return 1 + (double)(bits >> 11) / (double)(1ull << 53);
+    return b->o.how.op == NBCOLL_PROD ? 1 + (double)(bits % 2) : (double)(bits % 100) - 50;
+}
+
+/* The bytes that travel of element i of what `from` has for `to`. */
 static void value(const buffers *b, int from, int to, size_t i, unsigned char *out)
 {
     uint64_t state = b->salt + (uint64_t)from * 0x10001u + (uint64_t)to * 0x1000003u + i * 0x100000001u;
     if (combines(b->o.what) && !b->own_op && is_real(b->o.how.type)) {
-        uint64_t bits = next_random(&state);
-        real_put(b->o.how.type, out, b->o.how.op == NBCOLL_PROD ? 1 + (double)(bits % 2) : (double)(bits % 100) - 50);
+        real_put(b->o.how.type, out, real_value(b, next_random(&state)));
         return;
     }
     for (size_t k = 0; k < b->packed; k += 8) {
@@ -259,15 +268,22 @@ static void put_inputs(const buffers *b, unsigned char *send, unsigned char *rec
     }
 }
 
-/* Element i of the vectors of ranks 0 to last, or of their blocks for `to`, combined in that order. */
-static void combined(const buffers *b, int last, int to, size_t i, unsigned char *out)
+/* Element i of the vectors of so many ranks, or of their blocks for `to`, combined along the tree of
+ * NBCOLL_REPRODUCIBLE, which splits them behind the largest power of two. Without that the values have no other result.
+ */
+static void combined(const buffers *b, int first, int ranks, int to, size_t i, unsigned char *out)
 {
-    unsigned char next[PACKED_MOST];
-    value(b, 0, to, i, out);
-    for (int r = 1; r <= last; r++) {
-        value(b, r, to, i, next);
-        combine(b, out, next);
+    unsigned char right[PACKED_MOST];
+    int left = 1;
+    if (ranks <= 1) {
+        value(b, first, to, i, out);
+        return;
     }
+    while (2 * left < ranks)
+        left *= 2;
+    combined(b, first, left, to, i, out);
+    combined(b, first + left, ranks - left, to, i, right);
+    combine(b, out, right);
 }
 
 /* Element i of the result, where that is one block. */
@@ -284,16 +300,16 @@ static void result(const buffers *b, size_t i, unsigned char *out)
         break;
     case NBCOLL_OPERATION_REDUCE_SCATTER:
     case NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK:
-        combined(b, b->ranks - 1, b->rank, i, out);
+        combined(b, 0, b->ranks, b->rank, i, out);
         break;
     case NBCOLL_OPERATION_SCAN:
-        combined(b, b->rank, 0, i, out);
+        combined(b, 0, b->rank + 1, 0, i, out);
         break;
     case NBCOLL_OPERATION_EXSCAN:
-        combined(b, b->rank - 1, 0, i, out);
+        combined(b, 0, b->rank, 0, i, out);
         break;
     default:
-        combined(b, b->ranks - 1, 0, i, out);
+        combined(b, 0, b->ranks, 0, i, out);
     }
 }
 
