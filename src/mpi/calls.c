@@ -1,185 +1,201 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The blocking collectives that move data as it is. */
+ * The collectives that move data as it is. Each function describes a call; false: the MPI gets it. */
 #include "door.h"
 
-int MPI_Barrier(MPI_Comm comm)
+static bool barrier(door_operation *o, MPI_Comm comm)
 {
-    nbcoll_comm *ours = door_comm(comm, DOOR_Barrier);
-    return ours ? door_end(comm, DOOR_Barrier, MPI_SUCCESS, nbcoll_barrier(WAITED)) : PMPI_Barrier(comm);
+    return door_serves(o, comm);
 }
 
-int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+DOOR_FORMS(Barrier, barrier, barrier, MPI_Comm comm, comm)
+
+/* Whether a rank of its n has this number, and this one is it. */
+static bool has_root(door_operation *o, int root, int n, bool *is_root)
 {
-    nbcoll_comm *ours = door_bad(count, type) ? NULL : door_comm(comm, DOOR_Bcast);
-    if (!ours || root < 0 || root >= nbcoll_comm_size(ours))
-        return PMPI_Bcast(buffer, count, type, root, comm);
-    bool sends = nbcoll_comm_rank(ours) == root;
+    *is_root = n && nbcoll_comm_rank(o->ours) == root;
+    o->root = root;
+    return root >= 0 && root < n;
+}
+
+static bool bcast(door_operation *o, void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    bool sends;
+    if (door_bad(count, type) || !has_root(o, root, door_serves(o, comm), &sends))
+        return false;
     door_blocks *blocks = BLOCKS(buffer, 1, count, type);
-    door_sides s;
-    door_sides_open(&s, sends ? blocks : NULL, sends ? NULL : blocks, 0, false);
-    door_view *view = sends ? &s.send : &s.recv;
-    if (door_sides_ready(&s))
-        s.status = nbcoll_bcast(view->data, view->bytes, NBCOLL_BYTE, root, WAITED);
-    return door_sides_end(&s, comm, DOOR_Bcast);
+    door_sides(o, sends ? blocks : NULL, sends ? NULL : blocks, 0, false);
+    return true;
 }
 
-int MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
-               MPI_Datatype recv_type, int root, MPI_Comm comm)
+DOOR_FORMS(Bcast, bcast, bcast, P(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
+           P(buffer, count, type, root, comm))
+
+static bool gather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                   int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
-    nbcoll_comm *ours = door_comm(comm, DOOR_Gather);
-    int n = ours ? nbcoll_comm_size(ours) : 0;
-    bool is_root = ours && nbcoll_comm_rank(ours) == root;
-    if (root < 0 || root >= n || (is_root && door_bad(recv_count, recv_type)) ||
+    bool is_root;
+    int n = door_serves(o, comm);
+    if (!has_root(o, root, n, &is_root) || (is_root && door_bad(recv_count, recv_type)) ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
-        return PMPI_Gather(send, send_count, send_type, recv, recv_count, recv_type, root, comm);
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, send_count, send_type), is_root ? BLOCKS(recv, n, recv_count, recv_type) : NULL,
-                    root, false);
-    if (door_sides_ready(&s))
-        s.status =
-            nbcoll_gather(s.send.data, s.recv.data, is_root ? s.recv.bytes : s.send.bytes, NBCOLL_BYTE, root, WAITED);
-    return door_sides_end(&s, comm, DOOR_Gather);
+        return false;
+    door_sides(o, BLOCKS(send, 1, send_count, send_type), is_root ? BLOCKS(recv, n, recv_count, recv_type) : NULL, root,
+               false);
+    return true;
 }
 
-int MPI_Gatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv, const int counts[],
-                const int displs[], MPI_Datatype recv_type, int root, MPI_Comm comm)
+DOOR_FORMS(Gather, gather, gather,
+           P(const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
+             MPI_Datatype recv_type, int root, MPI_Comm comm),
+           P(send, send_count, send_type, recv, recv_count, recv_type, root, comm))
+
+static bool gatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                    const int counts[], const int displs[], MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
-    nbcoll_comm *ours = door_comm(comm, DOOR_Gatherv);
-    int n = ours ? nbcoll_comm_size(ours) : 0;
-    bool is_root = ours && nbcoll_comm_rank(ours) == root;
-    if (root < 0 || root >= n || (is_root && (door_any_bad(n, counts, recv_type) || !displs)) ||
+    bool is_root;
+    int n = door_serves(o, comm);
+    if (!has_root(o, root, n, &is_root) || (is_root && (door_any_bad(n, counts, recv_type) || !displs)) ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
-        return PMPI_Gatherv(send, send_count, send_type, recv, counts, displs, recv_type, root, comm);
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, send_count, send_type),
-                    is_root ? VECTOR(recv, n, counts, displs, recv_type) : NULL, root, false);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_gatherv(s.send.data, s.send.bytes, s.recv.data, s.recv.counts, s.recv.displs, NBCOLL_BYTE,
-                                  root, WAITED);
-    return door_sides_end(&s, comm, DOOR_Gatherv);
+        return false;
+    door_sides(o, BLOCKS(send, 1, send_count, send_type), is_root ? VECTOR(recv, n, counts, displs, recv_type) : NULL,
+               root, false);
+    return true;
 }
 
-int MPI_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
-                MPI_Datatype recv_type, int root, MPI_Comm comm)
+DOOR_FORMS(Gatherv, gatherv, gatherv,
+           P(const void *send, int send_count, MPI_Datatype send_type, void *recv, const int counts[],
+             const int displs[], MPI_Datatype recv_type, int root, MPI_Comm comm),
+           P(send, send_count, send_type, recv, counts, displs, recv_type, root, comm))
+
+/* What one rank receives of a scatter. */
+static void scattered(door_operation *o, const door_blocks *send, const door_blocks *recv)
 {
-    nbcoll_comm *ours = door_comm(comm, DOOR_Scatter);
-    int n = ours ? nbcoll_comm_size(ours) : 0;
-    bool is_root = ours && nbcoll_comm_rank(ours) == root, in_place = recv == MPI_IN_PLACE;
-    if (root < 0 || root >= n || (is_root && door_bad(send_count, send_type)) ||
-        (!in_place && door_bad(recv_count, recv_type)))
-        return PMPI_Scatter(send, send_count, send_type, recv, recv_count, recv_type, root, comm);
-    door_sides s;
-    door_sides_open(&s, is_root ? BLOCKS(send, n, send_count, send_type) : NULL,
-                    in_place ? NULL : BLOCKS(recv, 1, recv_count, recv_type), 0, false);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_scatter(s.send.data, in_place ? NBCOLL_IN_PLACE : s.recv.data,
-                                  is_root ? s.send.bytes : s.recv.bytes, NBCOLL_BYTE, root, WAITED);
-    return door_sides_end(&s, comm, DOOR_Scatter);
+    bool in_place = recv->user == MPI_IN_PLACE;
+    door_sides(o, send, in_place ? NULL : recv, 0, false);
+    if (in_place)
+        o->recv.data = NBCOLL_IN_PLACE;
 }
 
-int MPI_Scatterv(const void *send, const int counts[], const int displs[], MPI_Datatype send_type, void *recv,
-                 int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
+static bool scatter(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                    int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
-    nbcoll_comm *ours = door_comm(comm, DOOR_Scatterv);
-    int n = ours ? nbcoll_comm_size(ours) : 0;
-    bool is_root = ours && nbcoll_comm_rank(ours) == root, in_place = recv == MPI_IN_PLACE;
-    if (root < 0 || root >= n || (is_root && (door_any_bad(n, counts, send_type) || !displs)) ||
-        (!in_place && door_bad(recv_count, recv_type)))
-        return PMPI_Scatterv(send, counts, displs, send_type, recv, recv_count, recv_type, root, comm);
-    door_sides s;
-    door_sides_open(&s, is_root ? VECTOR(send, n, counts, displs, send_type) : NULL,
-                    in_place ? NULL : BLOCKS(recv, 1, recv_count, recv_type), 0, false);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_scatterv(s.send.data, s.send.counts, s.send.displs, in_place ? NBCOLL_IN_PLACE : s.recv.data,
-                                   s.recv.bytes, NBCOLL_BYTE, root, WAITED);
-    return door_sides_end(&s, comm, DOOR_Scatterv);
+    bool is_root;
+    int n = door_serves(o, comm);
+    if (!has_root(o, root, n, &is_root) || (is_root && door_bad(send_count, send_type)) ||
+        (recv != MPI_IN_PLACE && door_bad(recv_count, recv_type)))
+        return false;
+    scattered(o, is_root ? BLOCKS(send, n, send_count, send_type) : NULL, BLOCKS(recv, 1, recv_count, recv_type));
+    return true;
 }
 
-int MPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
-                  MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_FORMS(Scatter, scatter, scatter,
+           P(const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
+             MPI_Datatype recv_type, int root, MPI_Comm comm),
+           P(send, send_count, send_type, recv, recv_count, recv_type, root, comm))
+
+static bool scatterv(door_operation *o, const void *send, const int counts[], const int displs[],
+                     MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type, int root,
+                     MPI_Comm comm)
 {
-    bool is_bad = door_bad(recv_count, recv_type) || (send != MPI_IN_PLACE && door_bad(send_count, send_type));
-    nbcoll_comm *ours = is_bad ? NULL : door_comm(comm, DOOR_Allgather);
-    if (!ours)
-        return PMPI_Allgather(send, send_count, send_type, recv, recv_count, recv_type, comm);
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, send_count, send_type),
-                    BLOCKS(recv, nbcoll_comm_size(ours), recv_count, recv_type), nbcoll_comm_rank(ours), false);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_allgather(s.send.data, s.recv.data, s.recv.bytes, NBCOLL_BYTE, WAITED);
-    return door_sides_end(&s, comm, DOOR_Allgather);
+    bool is_root;
+    int n = door_serves(o, comm);
+    if (!has_root(o, root, n, &is_root) || (is_root && (door_any_bad(n, counts, send_type) || !displs)) ||
+        (recv != MPI_IN_PLACE && door_bad(recv_count, recv_type)))
+        return false;
+    scattered(o, is_root ? VECTOR(send, n, counts, displs, send_type) : NULL, BLOCKS(recv, 1, recv_count, recv_type));
+    return true;
 }
 
-int MPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv, const int counts[],
-                   const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_FORMS(Scatterv, scatterv, scatterv,
+           P(const void *send, const int counts[], const int displs[], MPI_Datatype send_type, void *recv,
+             int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm),
+           P(send, counts, displs, send_type, recv, recv_count, recv_type, root, comm))
+
+/* What an allgather and an alltoall have in common. */
+static bool is_bad(const void *send, int send_count, MPI_Datatype send_type, int recv_count, MPI_Datatype recv_type)
 {
-    nbcoll_comm *ours = door_comm(comm, DOOR_Allgatherv);
-    int n = ours ? nbcoll_comm_size(ours) : 0;
-    if (!ours || door_any_bad(n, counts, recv_type) || !displs ||
+    return door_bad(recv_count, recv_type) || (send != MPI_IN_PLACE && door_bad(send_count, send_type));
+}
+
+static bool allgather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                      int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+{
+    int n = is_bad(send, send_count, send_type, recv_count, recv_type) ? 0 : door_serves(o, comm);
+    if (n)
+        door_sides(o, BLOCKS(send, 1, send_count, send_type), BLOCKS(recv, n, recv_count, recv_type),
+                   nbcoll_comm_rank(o->ours), false);
+    return n;
+}
+
+DOOR_FORMS(Allgather, allgather, allgather,
+           P(const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
+             MPI_Datatype recv_type, MPI_Comm comm),
+           P(send, send_count, send_type, recv, recv_count, recv_type, comm))
+
+static bool allgatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                       const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
+{
+    int n = door_serves(o, comm);
+    if (!n || door_any_bad(n, counts, recv_type) || !displs ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
-        return PMPI_Allgatherv(send, send_count, send_type, recv, counts, displs, recv_type, comm);
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, send_count, send_type), VECTOR(recv, n, counts, displs, recv_type),
-                    nbcoll_comm_rank(ours), false);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_allgatherv(s.send.data, s.recv.data, s.recv.counts, s.recv.displs, NBCOLL_BYTE, WAITED);
-    return door_sides_end(&s, comm, DOOR_Allgatherv);
+        return false;
+    door_sides(o, BLOCKS(send, 1, send_count, send_type), VECTOR(recv, n, counts, displs, recv_type),
+               nbcoll_comm_rank(o->ours), false);
+    return true;
 }
 
-int MPI_Alltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
-                 MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_FORMS(Allgatherv, allgatherv, allgatherv,
+           P(const void *send, int send_count, MPI_Datatype send_type, void *recv, const int counts[],
+             const int displs[], MPI_Datatype recv_type, MPI_Comm comm),
+           P(send, send_count, send_type, recv, counts, displs, recv_type, comm))
+
+static bool alltoall(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                     int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
-    bool is_bad = door_bad(recv_count, recv_type) || (send != MPI_IN_PLACE && door_bad(send_count, send_type));
-    nbcoll_comm *ours = is_bad ? NULL : door_comm(comm, DOOR_Alltoall);
-    if (!ours)
-        return PMPI_Alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm);
-    int n = nbcoll_comm_size(ours);
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, n, send_count, send_type), BLOCKS(recv, n, recv_count, recv_type), -1, false);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_alltoall(s.send.data, s.recv.data, s.recv.bytes, NBCOLL_BYTE, WAITED);
-    return door_sides_end(&s, comm, DOOR_Alltoall);
+    int n = is_bad(send, send_count, send_type, recv_count, recv_type) ? 0 : door_serves(o, comm);
+    if (n)
+        door_sides(o, BLOCKS(send, n, send_count, send_type), BLOCKS(recv, n, recv_count, recv_type), -1, false);
+    return n;
 }
 
-/* Alltoallw, too, is an alltoallv of bytes. */
-static int alltoallv(const door_blocks *send, const door_blocks *recv, MPI_Comm comm, nbcoll_comm *ours, door_call call)
-{
-    door_sides s;
-    door_sides_open(&s, send, recv, -1, false);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_alltoallv(s.send.data, s.send.counts, s.send.displs, s.recv.data, s.recv.counts,
-                                    s.recv.displs, NBCOLL_BYTE, WAITED);
-    return door_sides_end(&s, comm, call);
-}
+DOOR_FORMS(Alltoall, alltoall, alltoall,
+           P(const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
+             MPI_Datatype recv_type, MPI_Comm comm),
+           P(send, send_count, send_type, recv, recv_count, recv_type, comm))
 
-int MPI_Alltoallv(const void *send, const int send_counts[], const int send_displs[], MPI_Datatype send_type,
-                  void *recv, const int recv_counts[], const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm)
+static bool alltoallv(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
+                      MPI_Datatype send_type, void *recv, const int recv_counts[], const int recv_displs[],
+                      MPI_Datatype recv_type, MPI_Comm comm)
 {
-    nbcoll_comm *ours = door_comm(comm, DOOR_Alltoallv);
-    int n = ours ? nbcoll_comm_size(ours) : 0;
-    if (!ours || door_any_bad(n, recv_counts, recv_type) || !recv_displs ||
+    int n = door_serves(o, comm);
+    if (!n || door_any_bad(n, recv_counts, recv_type) || !recv_displs ||
         (send != MPI_IN_PLACE && (door_any_bad(n, send_counts, send_type) || !send_displs)))
-        return PMPI_Alltoallv(send, send_counts, send_displs, send_type, recv, recv_counts, recv_displs, recv_type,
-                              comm);
-    return alltoallv(VECTOR(send, n, send_counts, send_displs, send_type),
-                     VECTOR(recv, n, recv_counts, recv_displs, recv_type), comm, ours, DOOR_Alltoallv);
+        return false;
+    door_sides(o, VECTOR(send, n, send_counts, send_displs, send_type),
+               VECTOR(recv, n, recv_counts, recv_displs, recv_type), -1, false);
+    return true;
 }
 
-int MPI_Alltoallw(const void *send, const int send_counts[], const int send_displs[], const MPI_Datatype send_types[],
-                  void *recv, const int recv_counts[], const int recv_displs[], const MPI_Datatype recv_types[],
-                  MPI_Comm comm)
+DOOR_FORMS(Alltoallv, alltoallv, alltoallv,
+           P(const void *send, const int send_counts[], const int send_displs[], MPI_Datatype send_type, void *recv,
+             const int recv_counts[], const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm),
+           P(send, send_counts, send_displs, send_type, recv, recv_counts, recv_displs, recv_type, comm))
+
+static bool alltoallw(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
+                      const MPI_Datatype send_types[], void *recv, const int recv_counts[], const int recv_displs[],
+                      const MPI_Datatype recv_types[], MPI_Comm comm)
 {
-    nbcoll_comm *ours = door_comm(comm, DOOR_Alltoallw);
-    int n = ours ? nbcoll_comm_size(ours) : 0;
-    bool is_bad = !ours || door_any_bad(n, recv_counts, MPI_BYTE) || !recv_displs || !recv_types;
-    if (!is_bad && send != MPI_IN_PLACE)
-        is_bad = door_any_bad(n, send_counts, MPI_BYTE) || !send_displs || !send_types;
-    for (int i = 0; i < n && !is_bad; i++)
-        is_bad = recv_types[i] == MPI_DATATYPE_NULL || (send != MPI_IN_PLACE && send_types[i] == MPI_DATATYPE_NULL);
-    if (is_bad)
-        return PMPI_Alltoallw(send, send_counts, send_displs, send_types, recv, recv_counts, recv_displs, recv_types,
-                              comm);
+    int n = door_serves(o, comm);
+    if (!n || door_bad_types(n, recv_counts, recv_types) || !recv_displs ||
+        (send != MPI_IN_PLACE && (door_bad_types(n, send_counts, send_types) || !send_displs)))
+        return false;
     door_blocks from = {.user = send, .n = n, .counts = send_counts, .displs = send_displs, .types = send_types};
     door_blocks to = {.user = recv, .n = n, .counts = recv_counts, .displs = recv_displs, .types = recv_types};
-    return alltoallv(&from, &to, comm, ours, DOOR_Alltoallw);
+    door_sides(o, &from, &to, -1, false);
+    return true;
 }
+
+DOOR_FORMS(Alltoallw, alltoallw, alltoallw,
+           P(const void *send, const int send_counts[], const int send_displs[], const MPI_Datatype send_types[],
+             void *recv, const int recv_counts[], const int recv_displs[], const MPI_Datatype recv_types[],
+             MPI_Comm comm),
+           P(send, send_counts, send_displs, send_types, recv, recv_counts, recv_displs, recv_types, comm))

@@ -8,25 +8,34 @@
 
 enum { RANKS = 256 }; /* of a world, at most: NBCOLL_SHM_RANKS. Tags tell leaders apart by it */
 
-typedef struct door_state {
-    door_fate fate; /* why it passes; or SERVED, by */
-    nbcoll_comm *comm;
-} door_state;
-
 static int keyval = MPI_KEYVAL_INVALID;
 static nbcoll_comm *world; /* null: closed */
 static atomic_int made;    /* communicators that this rank has led */
 
-/* The communicator goes, and with it what serves it. */
+void door_state_use(door_state *state)
+{
+    atomic_fetch_add(&state->uses, 1);
+}
+
+/* What is busy all the same ends with its context. */
+void door_state_leave(door_state *state)
+{
+    if (atomic_fetch_sub(&state->uses, 1) > 1)
+        return;
+    if (world) {
+        nbcoll_neighbors_free(state->neighbors);
+        if (state->comm != world)
+            nbcoll_comm_free(state->comm);
+    }
+    free(state);
+}
+
+/* The MPI's communicator goes. */
 static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
 {
-    door_state *state = value;
     (void)comm, (void)key, (void)extra;
-    if (state->fate != DOOR_FATE_SERVED)
-        return MPI_SUCCESS;
-    if (world && state->comm != world)
-        nbcoll_comm_free(state->comm); /* busy: it ends with its context */
-    free(state);
+    if (((door_state *)value)->fate == DOOR_FATE_SERVED)
+        door_state_leave(value);
     return MPI_SUCCESS;
 }
 
@@ -34,7 +43,7 @@ bool door_comms_open(nbcoll_comm *comm)
 {
     door_state *state = malloc(sizeof *state);
     if (state && PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL) == MPI_SUCCESS) {
-        *state = (door_state){DOOR_FATE_SERVED, comm};
+        *state = (door_state){DOOR_FATE_SERVED, comm, NULL, 1};
         if (PMPI_Comm_set_attr(MPI_COMM_WORLD, keyval, state) == MPI_SUCCESS) {
             world = comm;
             return true;
@@ -69,30 +78,36 @@ static bool members(MPI_Comm comm, int n, int ranks[])
     return true;
 }
 
+bool door_all(MPI_Comm comm, bool well)
+{
+    int mine = well, least = 0;
+    return PMPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && least;
+}
+
 /* Makes the communicator. All members call it, and all get one, or none. */
 static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails)
 {
     nbcoll_comm *out = NULL;
-    int rank, said[2] = {-1, fails}, agreed[2], lacks, lack;
+    int rank, said[2] = {-1, fails}, agreed[2];
     PMPI_Comm_rank(comm, &rank);
     if (rank == 0)
         said[0] = ranks[0] + RANKS * (atomic_fetch_add(&made, 1) % (1 << 22)); /* no other group has this tag now */
     if (PMPI_Allreduce(said, agreed, 2, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || agreed[1])
         return NULL;
-    lacks = nbcoll_comm_create_group(world, n, ranks, agreed[0], &out, NBCOLL_FOREVER) != NBCOLL_OK;
-    if (PMPI_Allreduce(&lacks, &lack, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS && !lack)
+    bool well = nbcoll_comm_create_group(world, n, ranks, agreed[0], &out, NBCOLL_FOREVER) == NBCOLL_OK;
+    if (door_all(comm, well))
         return out;
-    if (!lacks)
+    if (well)
         nbcoll_comm_free(out);
     return NULL;
 }
 
 static door_state passes[DOOR_FATE_COUNT]; /* of communicators that pass: their fate alone */
 
-/* Decides what becomes of a communicator, at the first call on it. What is not agreed on here all members see alike. */
+/* Decides what becomes of a communicator. What is not agreed on here all members see alike. */
 static door_state *decide(MPI_Comm comm)
 {
-    int inter = 0, n = 0, of_world = nbcoll_comm_size(world), ranks[RANKS];
+    int inter = 0, n = 0, topology = MPI_UNDEFINED, of_world = nbcoll_comm_size(world), ranks[RANKS];
     door_fate fate = DOOR_FATE_SERVED;
     PMPI_Comm_test_inter(comm, &inter);
     PMPI_Comm_size(comm, &n);
@@ -106,7 +121,7 @@ static door_state *decide(MPI_Comm comm)
     if (fate == DOOR_FATE_SERVED) {
         nbcoll_comm *made_now = make(comm, n, ranks, !state);
         if (made_now)
-            *state = (door_state){DOOR_FATE_SERVED, made_now};
+            *state = (door_state){DOOR_FATE_SERVED, made_now, NULL, 1};
         else
             fate = DOOR_FATE_UNMADE;
     }
@@ -114,23 +129,29 @@ static door_state *decide(MPI_Comm comm)
         free(state);
         state = &passes[fate];
         state->fate = fate;
+    } else if (PMPI_Topo_test(comm, &topology) == MPI_SUCCESS && topology != MPI_UNDEFINED) {
+        state->neighbors = door_neighbors(comm, state->comm);
     }
     PMPI_Comm_set_attr(comm, keyval, state);
     return state;
 }
 
-nbcoll_comm *door_comm(MPI_Comm comm, door_call call)
+door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state)
 {
-    door_state *state = NULL;
     int found = 0;
-    door_fate fate = DOOR_FATE_CLOSED;
-    if (comm == MPI_COMM_NULL)
-        return NULL;
-    if (world && PMPI_Comm_get_attr(comm, keyval, &state, &found) == MPI_SUCCESS) {
-        state = found ? state : decide(comm);
-        fate = state->fate;
-    }
-    if (fate != DOOR_FATE_SERVED)
-        door_count(call, fate);
-    return fate == DOOR_FATE_SERVED ? state->comm : NULL;
+    *state = NULL;
+    if (!world || PMPI_Comm_get_attr(comm, keyval, state, &found) != MPI_SUCCESS)
+        return DOOR_FATE_CLOSED;
+    if (!found && !may_wait)
+        return DOOR_FATE_UNDECIDED;
+    if (!found)
+        *state = decide(comm);
+    return (*state)->fate;
+}
+
+void door_comm_made(MPI_Comm comm)
+{
+    door_state *state;
+    if (comm != MPI_COMM_NULL)
+        door_comm(comm, true, &state);
 }

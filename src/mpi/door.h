@@ -1,23 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the files of the door share. README.md says what it is. Each file uses those before it:
- * report.c, types.c, view.c, sides.c, progress.c, comms.c, open.c, calls.c, reductions.c. */
+ * report.c, types.c, keep.c, view.c, progress.c, comms.c, open.c, operation.c, requests.c, persistent.c, calls.c,
+ * reductions.c, neighbors.c. */
 #include <mpi.h>
-#include <nbcoll/nbcoll.h>
+#include <nbcoll/neighbor.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
+/* The persistent collectives of this MPI: name, PMPI name, or none. */
+#if MPI_VERSION >= 4
+#define DOOR_INIT(name) MPI_##name##_init
+#define DOOR_PINIT(name) PMPI_##name##_init
+#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define DOOR_INIT(name) MPIX_##name##_init
+#define DOOR_PINIT(name) PMPIX_##name##_init
+#endif
 
 /* ---- report.c ---- */
 
-/* The calls of MPI that the door takes, without MPI_. */
+/* The collectives that the door takes, without MPI_ or MPI_I, and as the nonblocking ones have them. */
 #define DOOR_CALLS(X)                                                                                                  \
-    X(Barrier) X(Bcast) X(Reduce) X(Allreduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Exscan) X(Gather)   \
-    X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) X(Allgatherv) X(Alltoall) X(Alltoallv) X(Alltoallw)
+    X(Barrier, barrier) X(Bcast, bcast) X(Reduce, reduce) X(Allreduce, allreduce) X(Reduce_scatter, reduce_scatter)    \
+    X(Reduce_scatter_block, reduce_scatter_block) X(Scan, scan) X(Exscan, exscan) X(Gather, gather)                    \
+    X(Gatherv, gatherv) X(Scatter, scatter) X(Scatterv, scatterv) X(Allgather, allgather) X(Allgatherv, allgatherv)    \
+    X(Alltoall, alltoall) X(Alltoallv, alltoallv) X(Alltoallw, alltoallw) X(Neighbor_allgather, neighbor_allgather)    \
+    X(Neighbor_allgatherv, neighbor_allgatherv) X(Neighbor_alltoall, neighbor_alltoall)                                \
+    X(Neighbor_alltoallv, neighbor_alltoallv) X(Neighbor_alltoallw, neighbor_alltoallw)
 
 typedef enum door_call {
-#define DOOR_CALL(name) DOOR_##name,
+#define DOOR_CALL(name, lower) DOOR_##name,
     DOOR_CALLS(DOOR_CALL)
 #undef DOOR_CALL
         DOOR_CALL_COUNT
 } door_call;
+
+typedef enum door_form { DOOR_BLOCKING, DOOR_NONBLOCKING, DOOR_PERSISTENT, DOOR_FORM_COUNT } door_form;
 
 /* What became of a call. All but SERVED pass it to the MPI, which is decided by what all members of the communicator
  * know alike. Calls that the MPI refuses are not counted. */
@@ -28,6 +49,8 @@ typedef enum door_call {
     X(INTER, "passed: intercommunicator")                                                                              \
     X(STRANGERS, "passed: ranks of another MPI_COMM_WORLD")                                                            \
     X(UNMADE, "passed: no communicator could be made on some rank")                                                    \
+    X(UNDECIDED, "passed: no blocking call on the communicator came before it")                                        \
+    X(NEIGHBORS, "passed: nbcoll lacks such neighbours, or some rank could not make them")                             \
     X(OPERATION, "passed: nbcoll lacks the operation for the type")
 
 typedef enum door_fate {
@@ -37,7 +60,7 @@ typedef enum door_fate {
         DOOR_FATE_COUNT
 } door_fate;
 
-void door_count(door_call call, door_fate fate);
+void door_count(door_form form, door_call call, door_fate fate);
 /* Collective over MPI_COMM_WORLD, where each rank passes the same `asked`: rank 0 prints the sums over all ranks. */
 void door_report(void);
 
@@ -51,9 +74,8 @@ typedef struct door_reduction {
     nbcoll_type type;
     nbcoll_op op;
     bool packs; /* the operands are packed elements; else they lie as the program has them */
-    /* of an operation of the program's */
+    MPI_Op user; /* an operation of the program's, or MPI_OP_NULL; with it: */
     MPI_Datatype element;
-    MPI_Op user;
     size_t bytes; /* of an element in the operands */
     nbcoll_host_type host_type;
     nbcoll_host_op host_op;
@@ -62,17 +84,29 @@ typedef struct door_reduction {
 /* Describes it; false: nbcoll has none. All ranks that pass the same type and operation get the same answer. */
 bool door_reduction_of(door_reduction *r, MPI_Datatype type, MPI_Op op);
 
+/* ---- keep.c: what the program may free while an operation uses it ---- */
+
+/* Until *kept is freed, the handle `type` stays valid. MPI_DATATYPE_NULL: it needs nothing. Returns an MPI error. */
+int door_keep_type(MPI_Datatype type, MPI_Datatype *kept);
+void door_free_type(MPI_Datatype *kept);
+/* The same for an operation. False: no memory. MPI_OP_NULL is accepted. */
+bool door_keep_op(MPI_Op op);
+void door_free_op(MPI_Op op);
+
 /* ---- view.c ---- */
 
 /* Blocks of a buffer as the program describes them. */
 typedef struct door_blocks {
     const void *user;
     int n;
-    int count;         /* of each block; */
-    const int *counts; /* or of these */
-    const int *displs; /* with counts: in elements; with types: in bytes */
+    int count;              /* of each block; */
+    const int *counts;      /* or of these, */
+    const int *displs;      /* with: in elements; with types: in bytes */
+    const MPI_Aint *places; /* or in bytes, these */
     MPI_Datatype type;
     const MPI_Datatype *types; /* null, or of each block */
+    const int *peers;          /* null; or where it is negative there is no block */
+    bool is_listed;            /* the view has arrays, although all have as many */
 } door_blocks;
 
 /* The same as nbcoll gets them: bytes, in the program's own buffer, or packed into memory of the view. */
@@ -83,11 +117,14 @@ typedef struct door_view {
     size_t *counts, *displs; /* else these, in bytes */
     void *packed;            /* null: in the program's buffer */
     size_t *arrays;
+    MPI_Datatype *kept; /* null, or for each type */
 } door_view;
 
 /* With `as_is` the bytes lie as they are, whatever the type. False: no memory. Close it in either case. */
 bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is);
 void door_view_close(door_view *view);
+/* The types' handles stay valid until it is closed. False: no memory. */
+bool door_view_keep(door_view *view);
 /* Packs or unpacks block i, or all with i = -1; nothing in a view of the program's buffer. Returns an MPI error. */
 int door_view_load(door_view *view, int i);
 int door_view_store(door_view *view, int i);
@@ -100,40 +137,148 @@ bool door_progress_prepare(int ranks);       /* the MPI's part: after MPI_Init, 
 void door_progress_start(nbcoll_context *context);
 void door_progress_stop(void);
 void door_progress_end(void); /* undoes prepare */
+/* Between these the thread, which is in nbcoll, may call the MPI: that does not call nbcoll. */
+void door_enter(void);
+void door_leave(void);
+/* Moves nbcoll once. */
+void door_progress(void);
+/* A communicator of this rank alone, for messages to itself. */
+MPI_Comm door_self(void);
 
 /* ---- comms.c ---- */
+
+typedef struct door_state {
+    door_fate fate; /* why it passes; or SERVED, by */
+    nbcoll_comm *comm;
+    nbcoll_neighbors *neighbors; /* null: it has no topology, or neighbourhood collectives pass */
+    atomic_int uses;             /* 1 for the MPI's communicator, 1 for each operation; the last one frees it */
+} door_state;
 
 /* Gives MPI_COMM_WORLD its communicator. False: no memory, or no keyval. */
 bool door_comms_open(nbcoll_comm *world);
 /* From now on no communicator has one of nbcoll's. */
 void door_comms_close(void);
-/* The communicator of nbcoll that serves this one, made at its first call. Null: `call` passes, and is counted so;
- * MPI_COMM_NULL is not. */
-nbcoll_comm *door_comm(MPI_Comm comm, door_call call);
+/* Decides what serves it, unless that is done. Collective over its members. MPI_COMM_NULL is accepted. */
+void door_comm_made(MPI_Comm comm);
+/* What is decided on; a null state is CLOSED. With `may_wait` the first call decides, else UNDECIDED. */
+door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state);
+void door_state_use(door_state *state);
+void door_state_leave(door_state *state);
+/* Collective: the neighbours of a communicator that has a topology, over one of nbcoll's with the same ranks. Null on
+ * all members, or on none. */
+nbcoll_neighbors *door_neighbors(MPI_Comm comm, nbcoll_comm *ours);
+/* Whether all members say yes. */
+bool door_all(MPI_Comm comm, bool well);
 
-/* ---- sides.c ---- */
+/* ---- operation.c ---- */
 
+/* What this rank sends in a call, and what it receives. A side that it has not is empty. */
+typedef struct door_operation {
+    door_form form;
+    door_call call;
+    MPI_Comm comm; /* until the call returns */
+    nbcoll_comm *ours;
+    nbcoll_neighbors *neighbors;
+    door_state *state;
+    door_reduction r;
+    door_view send, recv;
+    int own; /* in place: the block of `recv` that holds what this rank gives; -1: all */
+    bool in_place;
+    size_t count; /* of a reduction */
+    const int *counts;
+    int root;
+    int error; /* the MPI's */
+    nbcoll_status status;
+    /* nonblocking and persistent */
+    nbcoll_request request;
+    MPI_Request handle;
+    bool keeps;           /* what the program may free: */
+    MPI_Datatype element; /* the operands' type, too */
+    int tag;              /* of a persistent one */
+    struct door_operation *next;
+} door_operation;
+
+/* The number of ranks of the communicator of nbcoll's that serves it; 0: it passes, and is counted so. MPI_COMM_NULL is
+ * not counted. */
+int door_serves(door_operation *o, MPI_Comm comm);
 /* Whether the MPI refuses these. */
 bool door_bad(int count, MPI_Datatype type);
 bool door_any_bad(int n, const int counts[], MPI_Datatype type);
+bool door_bad_types(int n, const int counts[], const MPI_Datatype types[]);
 
-/* What this rank sends in a call, and what it receives. A side that it has not is empty. */
-typedef struct door_sides {
-    door_view send, recv;
-    int error; /* the MPI's */
-    nbcoll_status status;
-} door_sides;
-
-/* Opens both; a null side is not used. Packs what is sent; in place, `own` block of what is received (-1: all). */
-void door_sides_open(door_sides *s, const door_blocks *send, const door_blocks *recv, int own, bool as_is);
-bool door_sides_ready(const door_sides *s);
-/* Unpacks what was received, closes both, and ends the call. */
-int door_sides_end(door_sides *s, MPI_Comm comm, door_call call);
-/* How a served call ends: with an error of the MPI's, or else of nbcoll's. */
-int door_end(MPI_Comm comm, door_call call, int error, nbcoll_status status);
+/* Opens both sides; a null one is not used. In place, `own` block of what is received is what is sent. */
+void door_sides(door_operation *o, const door_blocks *send, const door_blocks *recv, int own, bool as_is);
+bool door_ready(const door_operation *o);
+/* Packs what is sent, unpacks what was received, and closes both. */
+void door_load(door_operation *o);
+void door_store(door_operation *o);
+void door_close(door_operation *o);
+/* Starts it in its form: its status. Blocking, that is its end. */
+nbcoll_status door_start(door_operation *o);
+/* The MPI's error of how it went so far. */
+int door_error(const door_operation *o);
+/* The same, at the communicator's error handler. */
+int door_raise(const door_operation *o, int error);
+/* All of a blocking one, whose sides are open. Returns an MPI error. */
+int door_run(door_operation *o);
 
 #define BLOCKS(buffer, blocks, elements, of)                                                                           \
     (&(door_blocks){.user = buffer, .n = blocks, .count = elements, .type = of})
-#define VECTOR(buffer, blocks, numbers, places, of)                                                                    \
-    (&(door_blocks){.user = buffer, .n = blocks, .counts = numbers, .displs = places, .type = of})
-#define WAITED ours, NBCOLL_FOREVER
+#define VECTOR(buffer, blocks, numbers, spots, of)                                                                     \
+    (&(door_blocks){.user = buffer, .n = blocks, .counts = numbers, .displs = spots, .type = of})
+
+/* Starts `name` of nbcoll's, in the form of the operation `o`. `name` and the arguments are those of the blocking
+ * one, without the timeout. */
+#define DOOR_START(name, ...)                                                                                          \
+    (o->form == DOOR_BLOCKING      ? nbcoll_##name(__VA_ARGS__, NBCOLL_FOREVER)                                        \
+     : o->form == DOOR_NONBLOCKING ? nbcoll_i##name(__VA_ARGS__, &o->request)                                          \
+                                   : nbcoll_##name##_init(__VA_ARGS__, &o->request))
+
+/* ---- requests.c, persistent.c ---- */
+
+/* An operation that outlives its call. Null: no memory. */
+door_operation *door_new(door_form form, door_call call);
+/* What it uses outlives the call, too, until it is released. False: no memory. */
+bool door_keep(door_operation *o);
+void door_release(door_operation *o);
+/* Starts a nonblocking one, whose sides are open, and takes it. Returns an MPI error. */
+int door_begin(door_operation *o, MPI_Request *request);
+/* Makes a persistent one; false: it passes. Takes it in both cases. */
+bool door_persist(door_operation *o, MPI_Request *request);
+
+/* The functions of a collective: blocking, nonblocking, persistent. `describe` is a function of the operation and the
+ * arguments, false for one that passes. */
+#define P(...) __VA_ARGS__
+#define DOOR_FORMS(Name, lower, describe, parameters, arguments)                                                       \
+    int MPI_##Name(parameters)                                                                                         \
+    {                                                                                                                  \
+        door_operation o = {.form = DOOR_BLOCKING, .call = DOOR_##Name};                                               \
+        return describe(&o, arguments) ? door_run(&o) : PMPI_##Name(arguments);                                        \
+    }                                                                                                                  \
+    int MPI_I##lower(parameters, MPI_Request *request)                                                                 \
+    {                                                                                                                  \
+        door_operation *o = door_new(DOOR_NONBLOCKING, DOOR_##Name);                                                   \
+        if (!o)                                                                                                        \
+            return MPI_ERR_NO_MEM;                                                                                     \
+        if (describe(o, arguments))                                                                                    \
+            return door_begin(o, request);                                                                             \
+        free(o);                                                                                                       \
+        return PMPI_I##lower(arguments, request);                                                                      \
+    }                                                                                                                  \
+    DOOR_FORM_INIT(Name, describe, P(parameters), P(arguments))
+#ifdef DOOR_INIT
+#define DOOR_FORM_INIT(Name, describe, parameters, arguments)                                                          \
+    int DOOR_INIT(Name)(parameters, MPI_Info info, MPI_Request *request)                                               \
+    {                                                                                                                  \
+        door_operation *o = door_new(DOOR_PERSISTENT, DOOR_##Name);                                                    \
+        if (!o)                                                                                                        \
+            return MPI_ERR_NO_MEM;                                                                                     \
+        if (!describe(o, arguments))                                                                                   \
+            free(o);                                                                                                   \
+        else if (door_persist(o, request))                                                                             \
+            return MPI_SUCCESS;                                                                                        \
+        return DOOR_PINIT(Name)(arguments, info, request);                                                             \
+    }
+#else
+#define DOOR_FORM_INIT(Name, describe, parameters, arguments)
+#endif

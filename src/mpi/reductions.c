@@ -1,107 +1,95 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The blocking collectives that combine. */
+ * The collectives that combine. Each function describes a call; false: the MPI gets it. */
 #include <limits.h>
 
 #include "door.h"
 
-/* The communicator that serves a reduction, and that in nbcoll's terms; null: it passes. */
-static nbcoll_comm *serves(MPI_Comm comm, door_call call, door_reduction *r, int count, MPI_Datatype type, MPI_Op op)
+/* The number of ranks that take part in a reduction, 0: it passes. */
+static int serves(door_operation *o, MPI_Comm comm, int count, MPI_Datatype type, MPI_Op op)
 {
-    nbcoll_comm *ours = door_bad(count, type) || op == MPI_OP_NULL ? NULL : door_comm(comm, call);
-    if (!ours || door_reduction_of(r, type, op))
-        return ours;
-    door_count(call, DOOR_FATE_OPERATION);
-    return NULL;
+    int n = door_bad(count, type) || op == MPI_OP_NULL ? 0 : door_serves(o, comm);
+    o->count = (size_t)count;
+    if (!n || door_reduction_of(&o->r, type, op))
+        return n;
+    door_count(o->form, o->call, DOOR_FATE_OPERATION);
+    return 0;
 }
 
-int MPI_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
+static bool reduce(door_operation *o, const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
+                   MPI_Comm comm)
 {
-    door_reduction r;
-    nbcoll_comm *ours = serves(comm, DOOR_Reduce, &r, count, type, op);
-    if (!ours || root < 0 || root >= nbcoll_comm_size(ours))
-        return PMPI_Reduce(send, recv, count, type, op, root, comm);
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, count, type),
-                    nbcoll_comm_rank(ours) == root ? BLOCKS(recv, 1, count, type) : NULL, 0, !r.packs);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_reduce(s.send.data, s.recv.data, (size_t)count, r.type, r.op, root, WAITED);
-    return door_sides_end(&s, comm, DOOR_Reduce);
+    int n = serves(o, comm, count, type, op);
+    if (root < 0 || root >= n)
+        return false;
+    o->root = root;
+    door_sides(o, BLOCKS(send, 1, count, type),
+               nbcoll_comm_rank(o->ours) == root ? BLOCKS(recv, 1, count, type) : NULL, 0, !o->r.packs);
+    return true;
 }
 
-typedef nbcoll_status ours_of(const void *send, void *recv, size_t count, nbcoll_type type, nbcoll_op op,
-                              nbcoll_comm *comm, uint64_t timeout);
-typedef int its_of(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+DOOR_FORMS(Reduce, reduce, reduce,
+           P(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+           P(send, recv, count, type, op, root, comm))
 
 /* One without a root whose result is as long as what each rank sends. */
-static int combine(door_call call, ours_of *by_us, its_of *by_it, const door_blocks *send, const door_blocks *recv,
-                   MPI_Op op, MPI_Comm comm)
+static bool combine(door_operation *o, const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+                    MPI_Comm comm)
 {
-    door_reduction r;
-    nbcoll_comm *ours = serves(comm, call, &r, send->count, send->type, op);
-    if (!ours)
-        return by_it(send->user, (void *)recv->user, send->count, send->type, op, comm);
-    bool receives = call != DOOR_Exscan || send->user == MPI_IN_PLACE || nbcoll_comm_rank(ours) > 0;
-    door_sides s;
-    door_sides_open(&s, send, receives ? recv : NULL, 0, !r.packs);
-    if (door_sides_ready(&s))
-        s.status = by_us(s.send.data, s.recv.data, (size_t)send->count, r.type, r.op, WAITED);
-    return door_sides_end(&s, comm, call);
+    if (!serves(o, comm, count, type, op))
+        return false;
+    bool receives = o->call != DOOR_Exscan || send == MPI_IN_PLACE || nbcoll_comm_rank(o->ours) > 0;
+    door_sides(o, BLOCKS(send, 1, count, type), receives ? BLOCKS(recv, 1, count, type) : NULL, 0, !o->r.packs);
+    return true;
 }
 
-int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+DOOR_FORMS(Allreduce, allreduce, combine,
+           P(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           P(send, recv, count, type, op, comm))
+DOOR_FORMS(Scan, scan, combine,
+           P(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           P(send, recv, count, type, op, comm))
+DOOR_FORMS(Exscan, exscan, combine,
+           P(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           P(send, recv, count, type, op, comm))
+
+/* In place, packed operands need no place in common with the result. So nothing is unpacked behind that. */
+static void scattered(door_operation *o, const void *send, void *recv, int n, int count, int mine, MPI_Datatype type)
 {
-    return combine(DOOR_Allreduce, nbcoll_allreduce, PMPI_Allreduce, BLOCKS(send, 1, count, type),
-                   BLOCKS(recv, 1, count, type), op, comm);
+    const void *from = send == MPI_IN_PLACE && o->r.packs ? recv : send;
+    door_sides(o, BLOCKS(from, n, count, type), BLOCKS(recv, 1, mine, type), -1, !o->r.packs);
 }
 
-int MPI_Scan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+static bool reduce_scatter(door_operation *o, const void *send, void *recv, const int counts[], MPI_Datatype type,
+                           MPI_Op op, MPI_Comm comm)
 {
-    return combine(DOOR_Scan, nbcoll_scan, PMPI_Scan, BLOCKS(send, 1, count, type), BLOCKS(recv, 1, count, type), op,
-                   comm);
-}
-
-int MPI_Exscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    return combine(DOOR_Exscan, nbcoll_exscan, PMPI_Exscan, BLOCKS(send, 1, count, type),
-                   BLOCKS(recv, 1, count, type), op, comm);
-}
-
-int MPI_Reduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    door_reduction r;
-    nbcoll_comm *ours = serves(comm, DOOR_Reduce_scatter, &r, 0, type, op);
-    int n = ours ? nbcoll_comm_size(ours) : 0;
+    int n = serves(o, comm, 0, type, op);
     long long total = 0;
-    if (!ours || door_any_bad(n, counts, type))
-        return PMPI_Reduce_scatter(send, recv, counts, type, op, comm);
+    if (!n || door_any_bad(n, counts, type))
+        return false;
     for (int i = 0; i < n; i++)
         total += counts[i];
     if (total > INT_MAX) {
-        door_count(DOOR_Reduce_scatter, DOOR_FATE_OPERATION);
-        return PMPI_Reduce_scatter(send, recv, counts, type, op, comm);
+        door_count(o->form, o->call, DOOR_FATE_OPERATION);
+        return false;
     }
-    int mine = counts[nbcoll_comm_rank(ours)];
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, 1, (int)total, type),
-                    BLOCKS(recv, 1, send == MPI_IN_PLACE ? (int)total : mine, type), 0, !r.packs);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_reduce_scatter(s.send.data, s.recv.data, nbcoll_ints(counts), r.type, r.op, WAITED);
-    s.recv.of.count = mine; /* behind the result nothing changes */
-    return door_sides_end(&s, comm, DOOR_Reduce_scatter);
+    o->counts = counts;
+    scattered(o, send, recv, 1, (int)total, counts[nbcoll_comm_rank(o->ours)], type);
+    return true;
 }
 
-int MPI_Reduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+DOOR_FORMS(Reduce_scatter, reduce_scatter, reduce_scatter,
+           P(const void *send, void *recv, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           P(send, recv, counts, type, op, comm))
+
+static bool reduce_scatter_block(door_operation *o, const void *send, void *recv, int count, MPI_Datatype type,
+                                 MPI_Op op, MPI_Comm comm)
 {
-    door_reduction r;
-    nbcoll_comm *ours = serves(comm, DOOR_Reduce_scatter_block, &r, count, type, op);
-    if (!ours)
-        return PMPI_Reduce_scatter_block(send, recv, count, type, op, comm);
-    int n = nbcoll_comm_size(ours);
-    door_sides s;
-    door_sides_open(&s, BLOCKS(send, n, count, type), BLOCKS(recv, send == MPI_IN_PLACE ? n : 1, count, type), -1,
-                    !r.packs);
-    if (door_sides_ready(&s))
-        s.status = nbcoll_reduce_scatter_block(s.send.data, s.recv.data, (size_t)count, r.type, r.op, WAITED);
-    s.recv.of.n = 1;
-    return door_sides_end(&s, comm, DOOR_Reduce_scatter_block);
+    int n = serves(o, comm, count, type, op);
+    if (n)
+        scattered(o, send, recv, n, count, count, type);
+    return n;
 }
+
+DOOR_FORMS(Reduce_scatter_block, reduce_scatter_block, reduce_scatter_block,
+           P(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+           P(send, recv, count, type, op, comm))

@@ -5,33 +5,33 @@
 
 #include "door.h"
 
-static atomic_ullong counted[DOOR_CALL_COUNT][DOOR_FATE_COUNT];
+static atomic_ullong counted[DOOR_FORM_COUNT][DOOR_CALL_COUNT][DOOR_FATE_COUNT];
 
-void door_count(door_call call, door_fate fate)
+void door_count(door_form form, door_call call, door_fate fate)
 {
-    atomic_fetch_add_explicit(&counted[call][fate], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&counted[form][call][fate], 1, memory_order_relaxed);
 }
 
 void door_report(void)
 {
-#define DOOR_CALL(name) "MPI_" #name,
-    static const char *const calls[] = {DOOR_CALLS(DOOR_CALL)};
+#define DOOR_CALL(name, lower) {"MPI_" #name, "MPI_I" #lower, "MPI_" #name "_init"},
+    static const char *const calls[][DOOR_FORM_COUNT] = {DOOR_CALLS(DOOR_CALL)};
 #undef DOOR_CALL
 #define DOOR_FATE(name, text) text,
     static const char *const fates[] = {DOOR_FATES(DOOR_FATE)};
 #undef DOOR_FATE
-    unsigned long long mine[DOOR_CALL_COUNT][DOOR_FATE_COUNT], all[DOOR_CALL_COUNT][DOOR_FATE_COUNT];
+    enum { CELLS = DOOR_FORM_COUNT * DOOR_CALL_COUNT * DOOR_FATE_COUNT };
+    unsigned long long mine[CELLS], all[CELLS];
     int rank;
-    for (int c = 0; c < DOOR_CALL_COUNT; c++)
-        for (int f = 0; f < DOOR_FATE_COUNT; f++)
-            mine[c][f] = atomic_load_explicit(&counted[c][f], memory_order_relaxed);
+    for (int i = 0; i < CELLS; i++)
+        mine[i] = atomic_load_explicit(&counted[0][0][0] + i, memory_order_relaxed);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (PMPI_Reduce(mine, all, DOOR_CALL_COUNT * DOOR_FATE_COUNT, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD) ||
-        rank != 0)
+    if (PMPI_Reduce(mine, all, CELLS, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD) || rank != 0)
         return;
     fputs("nbcoll: collective calls of all ranks\n", stderr);
-    for (int c = 0; c < DOOR_CALL_COUNT; c++)
-        for (int f = 0; f < DOOR_FATE_COUNT; f++)
-            if (all[c][f])
-                fprintf(stderr, "nbcoll: %-24s %10llu %s\n", calls[c], all[c][f], fates[f]);
+    for (int i = 0; i < CELLS; i++)
+        if (all[i])
+            fprintf(stderr, "nbcoll: %-33s %10llu %s\n",
+                    calls[i / DOOR_FATE_COUNT % DOOR_CALL_COUNT][i / (DOOR_CALL_COUNT * DOOR_FATE_COUNT)], all[i],
+                    fates[i % DOOR_FATE_COUNT]);
 }

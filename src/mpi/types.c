@@ -173,6 +173,7 @@ bool door_reduction_of(door_reduction *r, MPI_Datatype type, MPI_Op op)
         r->type = found->is;
         r->op = operations[i].is;
         r->packs = false;
+        r->user = MPI_OP_NULL;
         r->bytes = nbcoll_type_size(found->is);
         return nbcoll_op_applies(r->op, r->type);
     }

@@ -13,7 +13,13 @@ static MPI_Datatype type_of(const door_blocks *b, int i)
 
 static int count_of(const door_blocks *b, int i)
 {
-    return b->counts ? b->counts[i] : b->count;
+    return b->peers && b->peers[i] < 0 ? 0 : b->counts ? b->counts[i] : b->count;
+}
+
+/* Where it lies: in bytes if there are types, else in elements. */
+static ptrdiff_t place_of(const door_blocks *b, int i)
+{
+    return b->places ? b->places[i] : b->displs[i];
 }
 
 /* Whether nbcoll can read and write the program's buffer itself. */
@@ -23,9 +29,9 @@ static bool lies_plain(const door_blocks *b)
     if (!b->types && plain)
         door_type_bytes(b->type, &plain);
     for (int i = 0; i < b->n && plain && b->counts; i++) {
-        if (b->types && b->counts[i] > 0)
+        if (b->types && count_of(b, i) > 0)
             door_type_bytes(b->types[i], &plain);
-        plain = plain && (b->displs[i] >= 0 || b->counts[i] == 0);
+        plain = plain && (count_of(b, i) == 0 || place_of(b, i) >= 0);
     }
     return plain;
 }
@@ -35,7 +41,7 @@ bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
     bool plain = as_is || lies_plain(blocks), ignored;
     size_t total = 0;
     *view = (door_view){.of = *blocks, .data = (void *)(uintptr_t)blocks->user};
-    if (!blocks->counts) {
+    if (!blocks->counts && !blocks->is_listed) {
         size_t bytes = blocks->count > 0 ? door_type_bytes(blocks->type, &ignored) : 0;
         view->bytes = bytes * (size_t)blocks->count;
         total = view->bytes * (size_t)blocks->n;
@@ -46,11 +52,11 @@ bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
         view->counts = view->arrays;
         view->displs = view->arrays + blocks->n;
         for (int i = 0; i < blocks->n; i++) {
-            size_t bytes = blocks->counts[i] > 0 ? door_type_bytes(type_of(blocks, i), &ignored) : 0;
-            view->counts[i] = bytes * (size_t)blocks->counts[i];
+            size_t bytes = count_of(blocks, i) > 0 ? door_type_bytes(type_of(blocks, i), &ignored) : 0;
+            view->counts[i] = bytes * (size_t)count_of(blocks, i);
             view->displs[i] = total;
-            if (plain)
-                view->displs[i] = bytes ? (size_t)blocks->displs[i] * (blocks->types ? 1 : bytes) : 0;
+            if (plain && blocks->counts)
+                view->displs[i] = bytes ? (size_t)place_of(blocks, i) * (blocks->types ? 1 : bytes) : 0;
             total += view->counts[i];
         }
     }
@@ -59,8 +65,26 @@ bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
     return view->data || plain;
 }
 
+bool door_view_keep(door_view *view)
+{
+    const door_blocks *b = &view->of;
+    int n = b->types ? b->n : 1;
+    if (!view->packed)
+        return true;
+    view->kept = malloc((size_t)n * sizeof *view->kept + 1);
+    for (int i = 0; i < n && view->kept; i++)
+        view->kept[i] = MPI_DATATYPE_NULL;
+    for (int i = 0; i < n && view->kept && b->n > 0; i++)
+        if ((!b->types || count_of(b, i) > 0) && door_keep_type(type_of(b, i), &view->kept[i]) != MPI_SUCCESS)
+            return false;
+    return view->kept;
+}
+
 void door_view_close(door_view *view)
 {
+    for (int i = 0; view->kept && i < (view->of.types ? view->of.n : 1); i++)
+        door_free_type(&view->kept[i]);
+    free(view->kept);
     free(view->packed);
     free(view->arrays);
 }
@@ -76,7 +100,7 @@ static int move(door_view *view, int i, bool load)
     if (bytes == 0 || left == 0)
         return MPI_SUCCESS;
     PMPI_Type_get_extent(type, &lb, &extent);
-    ptrdiff_t at = b->types ? b->displs[i] : b->counts ? b->displs[i] * extent : (ptrdiff_t)i * b->count * extent;
+    ptrdiff_t at = b->types ? place_of(b, i) : b->counts ? place_of(b, i) * extent : (ptrdiff_t)i * b->count * extent;
     uintptr_t user = (uintptr_t)b->user + (uintptr_t)at;
     char *packed = (char *)view->packed + (view->counts ? view->displs[i] : (size_t)i * view->bytes);
     size_t piece = INT_MAX / bytes;
