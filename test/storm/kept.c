@@ -374,6 +374,10 @@ const kept storm_kept[] = {
     {99001412, {.edition = 25, .items = 18, .faults = 2, .is_over_ofi = true}},
     /* A rank that had heard of a loss from another one shrank, and its vote did not say so. */
     {100104459, {.edition = 25, .items = 27, .n_skipped = 2, .skipped = {22, 7}}},
+    /* The program's: a rank whose agent had failed started nothing after sums that are programs. */
+    {1795928118000488,
+     {.edition = 25, .items = 28, .faults = 3, .n_skipped = 22,
+      .skipped = {19, 18, 17, 16, 15, 14, 13, 12, 23, 22, 21, 20, 11, 10, 9, 8, 3, 2, 26, 25, 6, 5}}},
     /* ofi: a rank that had said goodbye, and closed, before the other one said its hello was lost to that. */
     {1795900066000000, {.edition = 23, .items = -1, .is_over_ofi = true}},
 };

@@ -79,7 +79,8 @@ bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
         return false;
     nbcoll_failure failure = rank_failure(r, i->comm);
     judge_end(r->actor, i, n, status, &failure, NULL);
-    if (r->agent && !i->comm && (i->kind == ITEM_CALL || i->kind == ITEM_MESSAGES) && status != NBCOLL_ERR_MEMORY)
+    bool has_programs = i->kind == ITEM_CALL || i->kind == ITEM_ELEMENTS || i->kind == ITEM_MESSAGES;
+    if (r->agent && !i->comm && has_programs && status != NBCOLL_ERR_MEMORY)
         return false; /* its agent has failed: what is no program goes on */
     r->is_broken[i->comm] = true;
     if (status == NBCOLL_ERR_MEMORY)
