@@ -197,9 +197,9 @@ void nbcolli_acknowledge(nbcolli_run *run, int owner);
 /* This rank's word for its own parts tells which operations it has ended well: in that slot, the one of the turn
  * written, and as many turns back as the count says. A rank that waits for this one in one of these is out of step. An
  * operation that failed here may still be about to fail there. */
-static inline void nbcolli_mark_end(const nbcoll_comm *comm, nbcolli_slot *slot, uint64_t tag)
+static inline void nbcolli_mark_end(nbcolli_slot *slot, uint64_t turn)
 {
-    uint64_t turn = tag / comm->config.slots, turns = turn + 1 - slot->well_since;
+    uint64_t turns = turn + 1 - slot->well_since;
 
     if (turns - 1 >= NBCOLLI_ALL_FETCHED) /* or below 1 */
         turns = turn < slot->well_since ? 1 : NBCOLLI_ALL_FETCHED;

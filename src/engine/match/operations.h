@@ -30,7 +30,7 @@ static inline void nbcolli_activate(nbcolli_run *run)
 {
     const nbcoll_comm *comm = run->comm;
 
-    nbcolli_slot_of(run->comm, run->tag)->active = run;
+    run->slot->active = run;
     run->state = NBCOLLI_RUN_ACTIVE;
     if (comm->departed || comm->context->observer || *nbcolli_unexpected_at(comm, run->tag))
         nbcolli_activate_meeting(run);

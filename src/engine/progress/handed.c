@@ -39,13 +39,13 @@ static void nbcolli_take_carefully(nbcolli_request *r)
 static inline void nbcolli_take_over(nbcolli_request *r, uint64_t history)
 {
     nbcoll_comm *comm = r->comm;
-    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+    const nbcolli_slot *slot = r->run ? r->run->slot : NULL; /* its own, that of the tag */
 
     comm->taken = r->tag + 1;
     nbcolli_note_started(comm, r->tag, history);
     nbcolli_request_taken(r);
-    if (r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active ||
-        slot->waiting.first || !r->run)
+    if (!slot || r->creating || comm->pending_revokes || nbcolli_broken(comm) != NBCOLL_OK || slot->active ||
+        slot->waiting.first)
         nbcolli_take_carefully(r);
     else
         nbcolli_activate(r->run);

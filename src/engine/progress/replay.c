@@ -11,7 +11,7 @@ static inline void nbcolli_replay_over(const nbcolli_request *r)
 {
     nbcoll_comm *comm = r->comm;
 
-    nbcolli_mark_end(comm, nbcolli_slot_of(comm, r->tag), r->tag);
+    nbcolli_mark_end(nbcolli_slot_of(comm, r->tag), r->tag / comm->config.slots);
     /* relaxed: as in nbcolli_operation_over */
     atomic_store_explicit(&comm->ended, atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1,
                           memory_order_relaxed);
@@ -37,7 +37,7 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
             m->op->phase = NBCOLLI_SETTLED;
     }
     run->state = NBCOLLI_RUN_ACTIVE;
-    nbcolli_slot_of(run->comm, run->tag)->active = run;
+    run->slot->active = run;
     c->bytes_left = NBCOLL_PASS_BYTES;
     nbcolli_small_advance(run);
     nbcolli_drain(c);

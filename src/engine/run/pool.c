@@ -251,7 +251,7 @@ void nbcolli_run_finish(nbcolli_run *run)
     if (run->awaited)
         nbcolli_observe_wait(run, -1);
     if (comm->area && run->status == NBCOLL_OK)
-        nbcolli_mark_end(comm, slot, run->tag);
+        nbcolli_mark_end(slot, run->none >> 16);
     else if (comm->area)
         nbcolli_cells_failed(run);
     nbcolli_list_leave(&run->item);

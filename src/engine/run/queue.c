@@ -48,13 +48,15 @@ void nbcolli_request_over(nbcolli_request *r, nbcoll_status status)
 void nbcolli_operation_over(nbcolli_request *r, nbcoll_status status)
 {
     nbcoll_comm *comm = r->comm;
-    nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
-    uint64_t turn = r->tag / comm->config.slots;
 
-    if (status != NBCOLL_OK && comm->failed_floor <= r->tag)
-        comm->failed_floor = r->tag + 1;
-    if (status != NBCOLL_OK && slot->well_since <= turn)
-        slot->well_since = turn + 1;
+    if (status != NBCOLL_OK) {
+        nbcolli_slot *slot = nbcolli_slot_of(comm, r->tag);
+        uint64_t turn = r->tag / comm->config.slots;
+        if (comm->failed_floor <= r->tag)
+            comm->failed_floor = r->tag + 1;
+        if (slot->well_since <= turn)
+            slot->well_since = turn + 1;
+    }
     /* relaxed: only we write it, and a start may use an older number */
     uint64_t ended = atomic_load_explicit(&comm->ended, memory_order_relaxed) + 1;
     atomic_store_explicit(&comm->ended, ended, memory_order_relaxed);
