@@ -196,26 +196,26 @@ static nbcoll_status nbcolli_request_expired(nbcolli_request *r)
     return s;
 }
 
-/* Cancels it. The caller drains, then calls `go` of the executor that this returns, unless null. */
-static nbcolli_executor *nbcolli_request_cancel(nbcolli_request *r)
+/* Cancels it, if it has not ended, and leaves with `s`. `why`: the failure to be found afterwards; null: this one. */
+static nbcoll_status nbcolli_cancel(nbcoll_context *c, nbcolli_request *r, const nbcoll_failure *why, nbcoll_status s)
 {
-    if (nbcolli_is_executed(r)) {
-        nbcolli_executed_fail(r, 1);
-        return r->executor->does->go ? r->executor : NULL;
-    }
-    if (nbcolli_is_shrink(r))
-        nbcolli_shrink_cancel(r);
-    else
-        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, r->comm->rank, 1);
-    return NULL;
-}
+    nbcoll_comm *comm = r->comm;
+    nbcolli_executor *goes = NULL;
 
-/* Leaves a call that has cancelled. */
-static nbcoll_status nbcolli_leave_cancelled(nbcoll_context *c, nbcolli_executor *e, nbcoll_status s)
-{
+    if (nbcolli_is_active(r) && nbcolli_is_executed(r)) {
+        nbcolli_executed_fail(r, 1);
+        goes = r->executor->does->go ? r->executor : NULL;
+    } else if (nbcolli_is_active(r) && nbcolli_is_shrink(r))
+        nbcolli_shrink_cancel(r);
+    else if (nbcolli_is_active(r))
+        nbcolli_request_fail(r, NBCOLL_ERR_CANCELLED, comm->rank, 1);
+    if (why)
+        nbcolli_note(comm, why);
+    nbcolli_drain(c);
+    c->failure = why ? *why : c->failure;
     nbcolli_unlock(c);
-    if (e)
-        e->does->go(e);
+    if (goes)
+        goes->does->go(goes);
     return s;
 }
 
@@ -234,18 +234,13 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
         nbcolli_request_release(c, r);
         return nbcolli_leave(c, ended);
     }
-    nbcoll_comm *comm = r->comm;
     nbcoll_status s = nbcolli_request_expired(r);
-    nbcoll_failure failure = c->failure; /* the deadline's, which cancelling must not replace */
+    nbcoll_failure failure = c->failure; /* the deadline's */
     nbcolli_run_drop(r);
     r->detached = 1;
     if (r->creating)
         r->creating->out = NULL;
-    nbcolli_executor *e = nbcolli_request_cancel(r);
-    nbcolli_note(comm, &failure);
-    nbcolli_drain(c);
-    c->failure = failure;
-    return nbcolli_leave_cancelled(c, e, s);
+    return nbcolli_cancel(c, r, &failure, s);
 }
 
 /* Waits for a request that has not ended. `leaves`: as above. */
@@ -424,9 +419,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r)
         return nbcolli_leave(c, nbcolli_request_gone(request));
-    nbcolli_executor *e = nbcolli_is_active(r) ? nbcolli_request_cancel(r) : NULL;
-    nbcolli_drain(c);
-    return nbcolli_leave_cancelled(c, e, NBCOLL_OK);
+    return nbcolli_cancel(c, r, NULL, NBCOLL_OK);
 }
 
 /* Does the region overlap these bytes of the receive buffer? */

@@ -93,20 +93,30 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
     return c->chunks == NBCOLLI_REQUEST_CHUNKS ? NBCOLL_ERR_LIMIT : NBCOLL_ERR_MEMORY;
 }
 
-/* One without a run of its own, or whose schedule is evicted. The only thread of a context may come here without the
+/* Drops a schedule that has left the cache, and is used no more. The only thread of a context may come here without the
  * lock, which the host's functions must find taken. */
-static __attribute__((noinline)) void nbcolli_request_let_go(nbcoll_context *c, nbcolli_request *r)
+static __attribute__((noinline)) void nbcolli_request_drops(nbcoll_context *c, nbcoll_schedule *s)
 {
-    nbcoll_schedule *s = r->schedule;
     int is_outside = !(c->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_inside(c);
 
     if (is_outside)
         nbcolli_own_lock(c);
-    nbcolli_run_drop(r);
-    if (--s->users == 0 && s->evicted) /* it has left the cache */
-        nbcolli_schedule_drop(s);
+    nbcolli_schedule_drop(s);
     if (is_outside)
         nbcolli_own_unlock(c);
+}
+
+/* One without a run of its own, or whose schedule is evicted. */
+static __attribute__((noinline)) void nbcolli_request_let_go(nbcoll_context *c, nbcolli_request *r)
+{
+    nbcoll_schedule *s = r->schedule;
+
+    if (r->kept)
+        nbcolli_run_drop(r);
+    r->next = c->free_requests;
+    c->free_requests = r;
+    if (s && --s->users == 0 && s->evicted)
+        nbcolli_request_drops(c, s);
 }
 
 /* One with a run of its own waits for the next start of its schedule, as it was opened. */
@@ -115,16 +125,13 @@ void nbcolli_request_discard(nbcoll_context *c, nbcolli_request *r)
     nbcoll_schedule *s = r->schedule;
 
     atomic_store_explicit(&r->state, NBCOLLI_REQUEST_FREE, memory_order_relaxed); /* readers hold stale handles */
-    if (r->kept && !s->evicted) {
-        r->next = s->requests;
-        s->requests = r;
-        s->users--;
+    if (!r->kept || s->evicted) {
+        nbcolli_request_let_go(c, r);
         return;
     }
-    if (s)
-        nbcolli_request_let_go(c, r);
-    r->next = c->free_requests;
-    c->free_requests = r;
+    r->next = s->requests;
+    s->requests = r;
+    s->users--;
 }
 
 void nbcolli_request_retire(nbcoll_context *c, nbcolli_request *r)
