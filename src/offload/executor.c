@@ -4,7 +4,6 @@
 
 #include "calls.h"
 #include "../engine/wire/control.h"
-#include "../engine/run/called.h"
 #include "../engine/run/fail.h"
 #include "../engine/run/queue.h"
 #include "../engine/run/run.h"
@@ -391,7 +390,7 @@ static void nbcolli_offload_freed(nbcolli_executor *e, int rank, uint64_t called
 {
     if (nbcolli_offload_first(e) <= called)
         return;
-    nbcolli_called_freed(e->comm, rank);
+    e->comm->told[rank].has_freed = 1;
     nbcolli_comm_break(e->comm, rank, NBCOLL_ERR_MISMATCH, e->comm->taken);
 }
 

@@ -26,7 +26,7 @@ nbcoll_status nbcoll_comm_free(nbcoll_comm *comm)
     /* others may wait for operations not started here; after a failure they ask, and learn that this rank has left */
     nbcoll_status why = comm->failed_floor ? NBCOLL_ERR_CANCELLED : NBCOLL_ERR_MISMATCH;
     if (nbcolli_unexpected_drop(comm, 0, UINT64_MAX, why) && why == NBCOLL_ERR_MISMATCH) {
-        nbcolli_called_freed(comm, comm->rank);
+        comm->told[comm->rank].has_freed = 1;
         nbcolli_comm_break(comm, comm->rank, NBCOLL_ERR_MISMATCH, comm->taken);
     }
     nbcolli_comm_destroy(comm);
@@ -67,10 +67,9 @@ uint32_t nbcoll_comm_flags(const nbcoll_comm *comm)
 
 size_t nbcoll_comm_active(const nbcoll_comm *comm)
 {
-    size_t active;
     if (nbcolli_enter(comm->context) != NBCOLL_OK)
         return 0;
-    active = comm->active;
+    size_t active = comm->active;
     nbcolli_leave(comm->context, NBCOLL_OK);
     return active;
 }

@@ -62,8 +62,8 @@ static int nbcolli_same_type(nbcoll_type kept, nbcoll_type type)
            nbcolli_unit_type(kept) == nbcolli_unit_type(type);
 }
 
-/* Does the schedule that was built for `kept` serve `a`? `kept` has stand-ins, and the types that nbcolli_key_types
- * makes. */
+/* Does the schedule that was built for `kept` serve `a`? `kept` has stand-ins, and as types the bytes of their
+ * elements. */
 static int nbcolli_key_same(const nbcoll_args *kept, const nbcoll_args *a, int ranks)
 {
     size_t bytes = (size_t)ranks * sizeof(size_t);
@@ -73,14 +73,6 @@ static int nbcolli_key_same(const nbcoll_args *kept, const nbcoll_args *a, int r
            !kept->in_place == !a->in_place && !kept->packs == !a->packs &&
            nbcolli_same_array(kept->counts, a->counts, bytes) && nbcolli_same_array(kept->displs, a->displs, bytes) &&
            nbcolli_same_types(kept->types, a, ranks);
-}
-
-/* Replaces the types of the blocks of an alltoallw in place by the bytes of an element: a schedule reads nothing else
- * of them. */
-static void nbcolli_key_types(nbcoll_type *types, const nbcoll_args *a, int ranks)
-{
-    for (int i = 0; i < ranks; i++)
-        types[i] = nbcoll_type_size(nbcolli_type_at(a->types, a->counts, (size_t)i));
 }
 
 /* ---- stand-ins --------------------------------------------------------------------------------------------------- */
@@ -224,9 +216,10 @@ static nbcolli_cached *nbcolli_entry_make(nbcoll_comm *comm, const nbcoll_args *
     *e = (nbcolli_cached){.hash = hash, .memory = memory, .args = *a};
     e->args.counts = nbcolli_keep_array(a->counts, array, &to);
     e->args.displs = nbcolli_keep_array(a->displs, array, &to);
-    if (a->types)
-        nbcolli_key_types((nbcoll_type *)(void *)to, a, comm->size);
-    e->args.types = a->types ? (const nbcoll_type *)(const void *)to : NULL;
+    nbcoll_type *types = a->types ? (nbcoll_type *)(void *)to : NULL;
+    e->args.types = types;
+    for (int i = 0; types && i < comm->size; i++) /* a schedule reads nothing else of them than an element's bytes */
+        types[i] = nbcoll_type_size(nbcolli_type_at(a->types, a->counts, (size_t)i));
     return e;
 }
 

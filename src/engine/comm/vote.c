@@ -105,21 +105,9 @@ void nbcolli_vote_cast(nbcoll_comm *comm, nbcoll_comm *over, nbcolli_creation cr
 
 /* ---- terms ------------------------------------------------------------------------------------------------------- */
 
-/* Flags that any rank asks for, and flags that all promise. */
-static uint32_t nbcolli_agree_flags(uint32_t a, uint32_t b)
-{
-    return ((a | b) & (NBCOLL_REPRODUCIBLE | NBCOLL_ARRIVAL_TOLERANT | NBCOLL_CHECKED)) | (a & b & NBCOLL_COUNTS_KNOWN);
-}
-
 static void nbcolli_agree_dearest(uint32_t *agreed, uint32_t price)
 {
     *agreed = *agreed > price ? *agreed : price;
-}
-
-/* The smallest number that any rank names. */
-static uint32_t nbcolli_agree_interfaces(uint32_t a, uint32_t b)
-{
-    return a && b ? (a < b ? a : b) : a | b;
 }
 
 /* The highest prices: the words before `eager`. */
@@ -154,8 +142,10 @@ void nbcolli_votes_agree(nbcoll_comm *comm, int n)
         nbcolli_agree_level(&a->near, &v->near);
         nbcolli_agree_level(&a->far, &v->far);
         nbcolli_agree_dearest(&a->ranks_per_core, v->ranks_per_core);
-        a->interfaces = nbcolli_agree_interfaces(a->interfaces, v->interfaces);
-        a->flags = nbcolli_agree_flags(a->flags, v->flags);
+        if (!a->interfaces || (v->interfaces && v->interfaces < a->interfaces)) /* the smallest that any rank names */
+            a->interfaces = v->interfaces;
+        /* what all promise, or any asks for */
+        a->flags = (a->flags & v->flags) | ((a->flags | v->flags) & ~(uint32_t)NBCOLL_COUNTS_KNOWN);
         a->slots = v->slots < a->slots ? v->slots : a->slots;
         a->cells = v->cells < a->cells ? v->cells : a->cells;
         a->staging = v->staging < a->staging ? v->staging : a->staging;

@@ -104,6 +104,7 @@ static int nbcolli_op_waits(nbcolli_op *op, int *rank, uint64_t *tag)
     *tag = run->tag;
     switch (op->phase) {
     case NBCOLLI_IDLE:
+    case NBCOLLI_SETTLED:
         return 0;
     case NBCOLLI_LOOKING:
         return nbcolli_look(op, v->write.bytes, &found) == NBCOLL_PENDING;
@@ -111,8 +112,6 @@ static int nbcolli_op_waits(nbcolli_op *op, int *rank, uint64_t *tag)
         return nbcolli_fetch_waits(op);
     case NBCOLLI_STAGING:
         return op->copy && nbcolli_staging_fill(op, 0, rank) == NBCOLL_PENDING;
-    case NBCOLLI_SETTLED:
-        return 0;
     case NBCOLLI_REUSING:
         return !nbcolli_may_reuse(run->comm, run->tag, tag, rank);
     case NBCOLLI_EXPOSED:

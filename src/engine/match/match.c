@@ -46,7 +46,7 @@ static void nbcolli_give_up_in(nbcoll_comm *comm, nbcolli_incoming *in)
 static void nbcolli_credit_in(nbcoll_comm *comm, nbcolli_incoming *in)
 {
     (void)comm;
-    nbcolli_stalls_over(&in->link->pair[in->source], &in->header);
+    nbcolli_stalls_up_to(&in->link->pair[in->source].over, &in->header);
 }
 
 /* The peer has sent a message that no rank may send. */
@@ -283,7 +283,7 @@ static void nbcolli_orphan_settle(nbcolli_incoming *in, int is_freed)
     if (m->type == NBCOLLI_REVOKE)
         nbcolli_vote_revoked(NULL, in, (nbcoll_status)m->status);
     if (m->type == NBCOLLI_STALLED)
-        nbcolli_stalls_seen(&in->link->pair[in->source], m);
+        nbcolli_stalls_up_to(&in->link->pair[in->source].seen, m);
     else if (!is_freed && nbcolli_orphan_keep(in))
         return;
     int is_never_started = is_freed && !tombstone && !home->unmade && !nbcolli_is_group(m->comm); /* for certain */

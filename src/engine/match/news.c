@@ -106,7 +106,7 @@ static void nbcolli_freed_tell(nbcoll_comm *comm, uint64_t tag, int rank)
 
 void nbcolli_member_freed(nbcoll_comm *comm, int rank, uint64_t tag)
 {
-    nbcolli_called_freed(comm, rank);
+    comm->told[rank].has_freed = 1;
     nbcolli_comm_break(comm, rank, NBCOLL_ERR_MISMATCH, tag);
     nbcolli_runs_fail(comm, tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, rank);
     nbcolli_freed_tell(comm, tag, rank);
@@ -121,7 +121,7 @@ void nbcolli_lost_in(nbcoll_comm *comm, nbcolli_incoming *in)
         if (cause == comm->rank)
             cause = (int)h->source;
         if (h->count)
-            nbcolli_called_freed(comm, cause);
+            comm->told[cause].has_freed = 1;
         nbcolli_comm_break(comm, cause, NBCOLL_ERR_MISMATCH, h->bytes ? h->bytes - 1 : h->tag);
         nbcolli_runs_fail(comm, h->tag, UINT64_MAX, NBCOLL_ERR_MISMATCH, cause);
         if (!h->bytes)

@@ -138,7 +138,7 @@ void nbcolli_message_in(nbcoll_comm *comm, nbcolli_incoming *in)
     uint64_t tag = in->header.tag;
     const nbcolli_meaning m = nbcolli_meant(comm, in);
 
-    nbcolli_stalls_over(comm->peer[in->header.source].pair, &in->header);
+    nbcolli_stalls_up_to(&comm->peer[in->header.source].pair->over, &in->header);
     if (m.run && m.run->status == NBCOLL_OK) {
         nbcolli_deliver(&m, in);
         nbcolli_advance(m.run);
@@ -178,7 +178,7 @@ void nbcolli_stalled_in(nbcoll_comm *comm, nbcolli_incoming *in)
     const nbcolli_header *h = &in->header;
     nbcolli_run *run = nbcolli_find_run(comm, h->tag);
 
-    nbcolli_stalls_seen(comm->peer[h->source].pair, h);
+    nbcolli_stalls_up_to(&comm->peer[h->source].pair->seen, h);
     if (run && run->status == NBCOLL_OK && h->stamp != nbcolli_run_stamp(run))
         nbcolli_run_out_of_step(run, (int)h->source);
     nbcolli_op *op = nbcolli_fitting(comm, in);

@@ -18,10 +18,12 @@ static inline void nbcolli_replay_over(const nbcolli_request *r)
 }
 
 /* Sets the run to where the replay has come, as the general path would have left it. */
-static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, nbcolli_request *r)
+__attribute__((noinline)) void nbcolli_replay_give_way(nbcoll_context *c)
 {
+    nbcolli_request *r = c->replaying;
     nbcolli_run *run = r->kept;
 
+    nbcolli_own_lock(c);
     c->replaying = NULL;
     nbcolli_request_taken(r);
     r->run = run;
@@ -41,12 +43,6 @@ static __attribute__((noinline)) void nbcolli_replay_unfold(nbcoll_context *c, n
     c->bytes_left = NBCOLL_PASS_BYTES;
     nbcolli_small_advance(run);
     nbcolli_drain(c);
-}
-
-void nbcolli_replay_give_way(nbcoll_context *c)
-{
-    nbcolli_own_lock(c);
-    nbcolli_replay_unfold(c, c->replaying);
 }
 
 nbcoll_status nbcolli_replay_start(nbcolli_request *r)
@@ -71,7 +67,7 @@ nbcoll_status nbcolli_replay_start(nbcolli_request *r)
         atomic_store_explicit(&r->state, NBCOLLI_REQUEST_ACTIVE, memory_order_relaxed); /* of one thread */
         r->context->replaying = r;
         if (how == NBCOLLI_REPLAY_STOPS)
-            nbcolli_replay_unfold(r->context, r);
+            nbcolli_replay_give_way(r->context);
     }
     nbcolli_own_unlock(r->context);
     return NBCOLL_OK;

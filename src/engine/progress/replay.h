@@ -52,7 +52,7 @@ nbcoll_status nbcolli_restart(nbcoll_start_block *at);
  * enter the context to see. */
 nbcoll_status nbcolli_replay_look(nbcolli_request *r);
 
-/* For a thread that enters, with nobody inside: the replaying request becomes active. */
+/* For a thread that enters, with nobody else inside: the replaying request becomes active. */
 void nbcolli_replay_give_way(nbcoll_context *c);
 
 #endif

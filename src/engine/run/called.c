@@ -216,7 +216,8 @@ static int nbcolli_is_to_be_heard(nbcoll_comm *comm, int rank)
 
     if (rank == comm->rank || peer->absent || peer->given_up || peer->link->loss[peer->address] != NBCOLLI_HERE)
         return 0;
-    return !told->is_through && (!told->called.tag || nbcolli_called_compare(comm, rank) == NBCOLLI_DIFFERS_BEFORE);
+    return !told->is_through && !told->has_freed &&
+           (!told->called.tag || nbcolli_called_compare(comm, rank) == NBCOLLI_DIFFERS_BEFORE);
 }
 
 void nbcolli_called_over(nbcoll_comm *comm)

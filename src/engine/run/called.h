@@ -30,20 +30,8 @@ void nbcolli_called_heard(nbcoll_comm *comm);
 /* Ends the waiting: the failure is made of what has been heard. Called before a loss replaces that failure. */
 void nbcolli_called_over(nbcoll_comm *comm);
 
-/* The rank has freed the communicator: it will tell nothing. */
-static inline void nbcolli_called_freed(nbcoll_comm *comm, int rank)
-{
-    comm->told[rank].is_through = comm->told[rank].has_freed = 1;
-}
-
 /* A CALL has come. */
 void nbcolli_called_in(nbcoll_comm *comm, nbcolli_incoming *in);
-
-/* Must a run that fails wait for what the others have called? */
-static inline int nbcolli_called_hears(const nbcolli_run *run)
-{
-    return run->comm->hears && run->status == NBCOLL_ERR_MISMATCH;
-}
 
 /* A round of asking has been made (match/ask.h): after some of them a run has waited for long enough. */
 static inline void nbcolli_called_round(nbcoll_comm *comm)

@@ -34,18 +34,11 @@ void nbcolli_is_short(nbcolli_op *op);
 /* The send waits for a credit, or to be asked for. */
 void nbcolli_stall(nbcolli_op *op);
 
-/* Handles what an EAGER or RTS says of the sends that wait. */
-static inline void nbcolli_stalls_over(nbcolli_pair *pair, const nbcolli_header *h)
+/* A message says of the sends that wait up to which number (0: none) that is so: of the pair's `seen` or `over`. */
+static inline void nbcolli_stalls_up_to(uint32_t *number, const nbcolli_header *h)
 {
-    if (h->count && nbcolli_is_later(h->count, pair->over))
-        pair->over = h->count;
-}
-
-/* Handles a STALLED. */
-static inline void nbcolli_stalls_seen(nbcolli_pair *pair, const nbcolli_header *h)
-{
-    if (nbcolli_is_later(h->count, pair->seen))
-        pair->seen = h->count;
+    if (h->count && nbcolli_is_later(h->count, *number))
+        *number = h->count;
 }
 
 /* Asks for the message of a receive that is ready. */

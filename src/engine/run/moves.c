@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "moves.h"
 
-static int nbcolli_kind_waits(nbcoll_kind kind)
-{
-    return kind == NBCOLL_RECV || kind == NBCOLL_FETCH || kind == NBCOLL_FETCH_REDUCE;
-}
-
 /* The next step among those that wait for no other step: one that waits for no peer, if there is any. */
 static nbcoll_step nbcolli_moves_choose(const nbcoll_schedule *s, const uint32_t *before)
 {
     nbcoll_step chosen = NBCOLL_START;
 
     for (nbcoll_step i = NBCOLL_END + 1; i < s->steps; i++) {
-        if (before[i] == 0 && !nbcolli_kind_waits(s->step[i].kind))
+        nbcoll_kind kind = s->step[i].kind;
+        if (before[i] == 0 && kind != NBCOLL_RECV && kind != NBCOLL_FETCH && kind != NBCOLL_FETCH_REDUCE)
             return i;
         if (before[i] == 0 && chosen == NBCOLL_START)
             chosen = i;

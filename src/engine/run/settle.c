@@ -135,6 +135,7 @@ void nbcolli_settle(nbcolli_run *run)
     }
     if (run->comm->area && !reads) /* before the others are done: each may wait for all */
         nbcolli_cells_failed(run);
-    if (!held && !nbcolli_called_hears(run))
+    int hears = run->comm->hears && run->status == NBCOLL_ERR_MISMATCH; /* what the others have called */
+    if (!held && !hears)
         nbcolli_run_finish(run);
 }

@@ -103,7 +103,7 @@ typedef struct nbcolli_told {
     uint8_t asked;    /* it has still to answer */
     uint64_t spoken;  /* 1 + the lowest tag whose call we have told it; 0: none */
     uint8_t is_through; /* it will tell no more calls */
-    uint8_t has_freed;  /* the communicator */
+    uint8_t has_freed;  /* the communicator: it will tell none, either */
     uint32_t kept, let_go; /* those of its pair, as they were when it was asked */
     nbcolli_called called; /* what it has told: the call of the lowest tag */
 } nbcolli_told;

@@ -28,9 +28,9 @@ nbcolli_channel *nbcolli_channel_find(nbcolli_op *op)
     nbcolli_channels *all;
 
     op->opened = 0;
-    if (run->comm->context->ticks.is_under_way) /* a tick takes no memory: the op sends a message */
-        return NULL;
-    if (!link->transport.lines || !run->comm->listed || !(all = nbcolli_channels_of(run->comm->context, op->pair)))
+    /* a tick takes no memory: the op sends a message */
+    if (run->comm->context->ticks.is_under_way || !link->transport.lines || !run->comm->listed ||
+        !(all = nbcolli_channels_of(run->comm->context, op->pair)))
         return NULL;
     for (op->channel = 0; op->channel < all->outs; op->channel++) {
         nbcolli_channel *c = &all->out[op->channel];

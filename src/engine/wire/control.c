@@ -140,7 +140,7 @@ void nbcolli_control_is(nbcolli_post *post)
         nbcolli_list_add(&post->link->controls_in_flight, &post->item);
 }
 
-int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h)
+void nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h)
 {
     nbcolli_list_leave(&post->item);
     memset(post, 0, sizeof *post);
@@ -152,7 +152,6 @@ int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const
     else
         nbcolli_post_send(post);
     nbcolli_control_is(post);
-    return post->where != NBCOLLI_STUCK;
 }
 
 int nbcolli_posts_reserve(nbcoll_context *c, nbcolli_list *list, uint32_t n)

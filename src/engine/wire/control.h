@@ -45,9 +45,8 @@ void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post);
 /* The post of a control message has been handed over, or not. One that is in flight can be asked for. */
 void nbcolli_control_is(nbcolli_post *post);
 
-/* Sends a header alone with this post, which then goes to the pool. 0: impossible, or the peer is dead and it cannot go
- * now. */
-int nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
+/* Sends a header alone with this post, which then goes to the pool. */
+void nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h);
 
 /* Adds so many posts to the list: the pool, or farewells. 0: no memory for them all. */
 int nbcolli_posts_reserve(nbcoll_context *c, nbcolli_list *list, uint32_t n);
