@@ -28,21 +28,26 @@ static void nbcolli_message_to_self(nbcoll_messages *m, nbcolli_request *r)
         nbcolli_message_end(m, r, is_there ? NBCOLL_OK : NBCOLL_ERR_MEMORY, m->comm->rank);
 }
 
-/* A short message goes as a line, if it may. */
-static int nbcolli_message_as_line(nbcoll_messages *m, const nbcolli_request *r, int rank)
+/* Of a type that packs. A function of its own: all messages would set up what it has. 0: a transfer sends it. */
+static __attribute__((noinline)) int nbcolli_message_as_tight_line(nbcoll_messages *m, const nbcolli_request *r,
+                                                                   int rank)
 {
     _Alignas(64) unsigned char tight[NBCOLL_LINE_PAYLOAD]; /* longer ones are packed by transfers */
-    void *type = (void *)(uintptr_t)r->executed.room;
     const nbcoll_memory memory[2] = {{(void *)(uintptr_t)r->send, 0, NBCOLL_BYTE},
                                      {tight, r->executed.bytes, NBCOLL_BYTE}};
 
+    return r->executed.bytes <= sizeof tight &&
+           nbcolli_pack_call((void *)(uintptr_t)r->executed.room, memory) == NBCOLL_OK && /* else a transfer says so */
+           nbcolli_message_send_line(m, rank, (int32_t)(uint32_t)r->tag, tight, r->executed.bytes);
+}
+
+/* A short message goes as a line, if it may. */
+static int nbcolli_message_as_line(nbcoll_messages *m, const nbcolli_request *r, int rank)
+{
     if (r->executed.turn != NBCOLLI_IS_SEND || !nbcolli_message_fits_line(m, rank, r->executed.bytes))
         return 0;
-    if (type && r->executed.bytes > sizeof tight)
-        return 0;
-    if (type && nbcolli_pack_call(type, memory) != NBCOLL_OK)
-        return 0; /* a transfer says so */
-    return nbcolli_message_send_line(m, rank, (int32_t)(uint32_t)r->tag, type ? tight : r->send, r->executed.bytes);
+    return r->executed.room ? nbcolli_message_as_tight_line(m, r, rank)
+                            : nbcolli_message_send_line(m, rank, (int32_t)(uint32_t)r->tag, r->send, r->executed.bytes);
 }
 
 /* To a rank with which something is. 0: it goes as any other. */
