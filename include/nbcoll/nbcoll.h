@@ -639,7 +639,7 @@ typedef struct nbcoll_cells {
                      ranks of the parent */
     uint32_t exposures; /* of a rank in an operation, at most, as the ranks agreed (nbcoll_comm_config.cells) */
 } nbcoll_cells;
-/* Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG (out->size). */
+/* Set out->size before. Any thread. Errors: ERR_NULL, ERR_CONFIG (out->size), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out);
 /* Bytes that the cells of a communicator of so many ranks take of each rank's shared memory. `config` may be null: the
  * defaults. 0: no communicator with cells can be made so. Any thread. */

@@ -9,7 +9,7 @@
  *                                    a line of kept.c and as the command
  *
  * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm,
- * --over-shm (shm joins the ranks), --over-ofi (ofi does: in test_over_ofi). --quiet: of one seed only how it ended.
+ * --no-forks, --over-shm (shm joins the ranks), --over-ofi (ofi does: in test_over_ofi). --quiet: of one seed only how it ended.
  * --coverage: also what was met.
  * Status 1: one has failed; 2: no such option. */
 #include <stdio.h>
@@ -108,6 +108,8 @@ void storm_print_command(const char *program, uint64_t seed, const cut *c)
         printf(" --only %d", c->only - 1);
     if (c->is_calm)
         printf(" --calm");
+    if (c->has_no_forks)
+        printf(" --no-forks");
     if (c->is_over_shm)
         printf(" --over-shm");
     if (c->is_over_ofi)
@@ -284,6 +286,8 @@ int storm_command(int argc, char **argv)
         }
         if (!strcmp(a, "--calm"))
             c.is_calm = true;
+        else if (!strcmp(a, "--no-forks"))
+            c.has_no_forks = true;
         else if (!strcmp(a, "--over-shm"))
             c.is_over_shm = true;
         else if (!strcmp(a, "--over-ofi") && storm_over_ofi)

@@ -69,6 +69,7 @@ void coverage_print(void)
     print_types();
     for (int i = 0; i < FAULT_COUNT; i++)
         printf("fault: %s %llu\n", fault_name[i], (unsigned long long)met.faults[i]);
+    printf("children of fork: %llu\n", (unsigned long long)met.forks);
     for (int i = 0; i <= NBCOLL_OPERATION_COUNT; i++) {
         printf("%-22s", i < NBCOLL_OPERATION_COUNT ? nbcoll_operation_name((nbcoll_operation)i) : "creation");
         for (int k = 0; k < NBCOLL_STATUS_COUNT; k++)

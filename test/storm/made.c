@@ -209,6 +209,7 @@ void made_free(rank *r, int comm)
     judge_frees(r->actor, comm, r->comm[comm]);
     ways_freed(r->actor);
     nbcoll_status status;
+    r->frees = 1 + comm;
     while ((status = nbcoll_comm_free(r->comm[comm])) == NBCOLL_ERR_BUSY) {
         nbcoll_progress(r->context);
         chain_look(r);
@@ -218,5 +219,6 @@ void made_free(rank *r, int comm)
         storm_find(r->storm, "rank %d: communicator %d is not freed: %s", r->actor->rank, comm,
                    nbcoll_status_name(status));
     r->comm[comm] = NULL;
+    r->frees = 0;
     storm_note(r->storm, r->actor->rank, NOTE_FREED, (uint64_t)comm, 0);
 }

@@ -608,6 +608,7 @@ void messages_run(rank *r, int n)
     draw_letters(x);
     if (open_messages(x)) {
         int rounds = x->mode == EXACT ? i->times : 1;
+        r->messages = x->messages;
         for (; x->round < rounds && !x->gives_up; x->round++) {
             begin_all(x);
             wait_all(x);
@@ -618,6 +619,7 @@ void messages_run(rank *r, int n)
             if (x->round + 1 < rounds)
                 forget_posts(x);
         }
+        r->messages = NULL;
         close_messages(x);
         free_posts(x);
     }

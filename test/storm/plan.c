@@ -467,6 +467,15 @@ bool plan_has_faults(const plan *p)
     return p->faults > 0 || p->agent_fails;
 }
 
+/* Which takes no draw of anything else, and is no event of the job: it is drawn in every edition. */
+static void draw_fork(plan *p, const cut *c)
+{
+    uint64_t r = mix(p->seed, 96);
+    bool forks = draw(&r, 8) == 0 && p->ranks <= 9 && !c->has_no_forks;
+    p->forks_at = draw(&r, draw(&r, 2) ? 300 : 5000);
+    p->forks = forks ? 1 + (int)draw(&r, (uint64_t)p->ranks) : 0;
+}
+
 void plan_make(plan *p, uint64_t seed, const cut *c)
 {
     uint64_t r = mix(seed, 0);
@@ -506,4 +515,5 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     p->has_stray = p->edition >= EDITION_OF_ENDS && !p->has_agents && !p->is_over && mix(p->seed, 28) % 4 == 0;
     if (c->items >= 0 && c->items < p->items)
         p->items = c->items;
+    draw_fork(p, c);
 }

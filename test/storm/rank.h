@@ -36,6 +36,8 @@ typedef struct rank {
     call *open[OPEN_MOST];
     const void *shown; /* by a schedule of its own, in cells */
     size_t shown_bytes;
+    struct nbcoll_messages *messages; /* while it has some open */
+    int frees;    /* 1 + the communicator that it is about to free */
     buffers *now; /* of a call that blocks, or persists */
     int opened, item;
     bool stops, skips; /* it goes on with no further item */

@@ -28,6 +28,7 @@
  *     agents.c   a thread of a rank's that executes its programs, and its queue pairs
  *     relays.c   relays over one of them
  *     chain.c    calls that follow each other in callbacks, and what else those may do
+ *     forks.c    children of fork, which call on what they have inherited
  *     own.c      schedules of the program's own
  *     messages.c messages between two ranks
  *     neighbors.c neighbourhood collectives
@@ -186,6 +187,8 @@ typedef struct plan {
     bool at_looks;     /* likewise, but at looks at the clock, until another one has ended something */
     bool is_alike; /* elements that pack take the same room, whatever travels of them */
     bool is_mixed; /* limits and hooks differ by rank as far as the headers let them: begin.c, ends.c */
+    int forks;         /* 1 + the rank that does, at its so many-th hook: */
+    uint64_t forks_at;
     bool is_skipped[ITEMS_MOST];
     bool survives[COMMS_MOST]; /* of survivors: who is a member is found out, and stands in `place` from then on */
 } plan;
@@ -219,6 +222,7 @@ typedef struct cut {
     int n_skipped, skipped[ITEMS_MOST];
     int only;     /* 1 + a kind of fault: every world has one of these; 0: as the seed says */
     bool is_calm; /* without faults */
+    bool has_no_forks;
     bool is_over_shm, is_over_ofi;
 } cut;
 
@@ -305,6 +309,7 @@ struct actor {
     int stage;       /* of its beginning: begin.c */
     int preempted;   /* so often */
     uint64_t turns, skew; /* of its clock */
+    uint64_t hooks;       /* and slots: counted for a fork */
     end *end[NETS];
     nbcoll_host host;
     uint64_t allocs, registers, gets, puts, posts, functions, sent; /* counted for faults */
@@ -344,6 +349,8 @@ struct storm {
     unsigned char *memory[NETS]; /* shared */
     char finding[1000];
     bool is_loud;
+    bool is_child; /* this process is a child of fork, which says what it finds to that descriptor: */
+    int child;
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
     uint64_t sent[RANKS_MOST][ITEMS_MOST]; /* of messages, two bits for each letter: so often it was sent well */
@@ -368,6 +375,7 @@ typedef struct coverage {
     uint64_t next[TYPES][TYPES];
     uint64_t ended[NBCOLL_OPERATION_COUNT + 1][NBCOLL_STATUS_COUNT]; /* the last row: creations */
     uint64_t faults[FAULT_COUNT];
+    uint64_t forks;
 } coverage;
 extern coverage met;
 void coverage_print(void);
@@ -494,6 +502,9 @@ void rank_calls_inside(actor *a);
 /* A signal comes. */
 void rank_ticks(actor *a);
 void rank_frees_inside(actor *a); /* only tries what frees the context */
+void rank_forks(actor *a);
+/* In a child of fork: it has done that, which it must not. It ends. */
+void storm_in_child(actor *a, const char *what);
 void rank_print(const actor *a);
 void rank_clean(actor *a);
 

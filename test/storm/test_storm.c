@@ -69,6 +69,21 @@ static void the_same_seed_is_the_same_job(void **state)
     }
 }
 
+static void a_fork_changes_nothing(void **state)
+{
+    const cut whole = {.items = -1}, without = {.items = -1, .has_no_forks = true};
+    uint64_t forks = met.forks;
+    (void)state;
+    for (uint64_t seed = 81; met.forks < forks + 6; seed++) {
+        run(seed, &whole);
+        if (!world.plan.forks)
+            continue;
+        uint64_t hash = world.hash;
+        run(seed, &without);
+        assert_true(world.hash == hash);
+    }
+}
+
 /* Of these, copies to the segment lie otherwise in their pages then (shm.c). */
 static void a_seed_over_shm_is_the_same_job_after_others(void **state)
 {
@@ -92,6 +107,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_seed_over_shm_is_the_same_job_after_others),
                                        cmocka_unit_test(the_same_seed_is_the_same_job),
+                                       cmocka_unit_test(a_fork_changes_nothing),
                                        cmocka_unit_test(whole_jobs_without_faults_end_well),
                                        cmocka_unit_test(whole_jobs_with_faults_end_as_they_may),
                                        cmocka_unit_test(whole_jobs_over_shm_end_as_they_may),

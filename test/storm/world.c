@@ -112,6 +112,8 @@ void storm_not_in_tick(actor *a, const char *what)
 static void yield_until(storm *s, uint64_t at, bool is_asleep)
 {
     strand *me = s->turn;
+    if (s->is_child)
+        storm_in_child(me->actor, "it waits");
     me->wake_at = at;
     me->is_asleep = is_asleep;
     me->holds = !s->met_at_words && rank_holds(me->actor); /* at words those that spin let others in */
@@ -193,10 +195,14 @@ static bool loses_its_core(storm *s, actor *a, unsigned per_mille)
 
 void storm_step(storm *s, actor *a)
 {
+    if (s->is_child)
+        storm_in_child(a, "it calls a hook, or a slot");
     s->now += 20 + storm_random(s, 64);
     s->steps++;
     if (a != s->turn->actor || s->ends)
         return;
+    if (s->plan.forks == 1 + a->rank && a->hooks++ == s->plan.forks_at)
+        rank_forks(a);
     maybe_die(s, a);
     if (s->plan.is_preempted && loses_its_core(s, a, 2)) {
         storm_away(s, storm_random(s, 300 * MILLISECOND));
@@ -220,7 +226,7 @@ void storm_look(storm *s, actor *a)
 void storm_word(void)
 {
     storm *s = running;
-    if (!s || s->ends || s->words-- > 1)
+    if (!s || s->ends || s->is_child || s->words-- > 1)
         return;
     uint64_t apart = 1ull << s->plan.seed / 20 % 12; /* on average */
     s->words = 1 + storm_random(s, 2 * apart);

@@ -87,6 +87,8 @@ nbcoll_status nbcoll_comm_cells(const nbcoll_comm *comm, nbcoll_cells *out)
 {
     if (!comm || !out)
         return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(comm->context))
+        return NBCOLL_ERR_FORKED;
     nbcoll_cells cells = {0, comm->area != NULL, comm->lacking, comm->offered_bytes, comm->config.cells};
     return nbcolli_give_tagged(out, &cells, sizeof cells);
 }
