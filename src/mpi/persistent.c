@@ -65,8 +65,10 @@ static void drop(door_operation *o)
 {
     while (nbcoll_request_free(&o->request) == NBCOLL_ERR_BUSY) /* its callback returns on another thread */
         door_progress();
-    nbcoll_neighbors_free(o->neighbors);
-    nbcoll_comm_free(o->ours);
+    while (nbcoll_neighbors_free(o->neighbors) == NBCOLL_ERR_BUSY)
+        door_progress();
+    while (nbcoll_comm_free(o->ours) == NBCOLL_ERR_BUSY)
+        door_progress();
     door_release(o);
     pthread_mutex_lock(&lock);
     is_used[o->tag] = false;

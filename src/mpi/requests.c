@@ -43,9 +43,12 @@ static int on_query(void *extra, MPI_Status *status)
     return door_error(o);
 }
 
+/* After its end, in the call that waited: a communicator may go with it, which it may not everywhere inside `done`. */
 static int on_free(void *extra)
 {
-    free(extra);
+    door_operation *o = extra;
+    door_state_leave(o->state);
+    free(o);
     return MPI_SUCCESS;
 }
 
@@ -60,12 +63,10 @@ static int on_cancel(void *extra, int is_complete)
 static void end(door_operation *o, nbcoll_status status)
 {
     MPI_Request handle = o->handle;
-    door_state *state = o->state;
     o->status = status;
     door_store(o);
     door_release(o);
     PMPI_Grequest_complete(handle);
-    door_state_leave(state);
 }
 
 static void on_done(nbcoll_request request, nbcoll_status status, void *user)
