@@ -155,10 +155,8 @@ static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, cons
 
     if (!t || t->phase != NBCOLLI_TRANSFER_ANNOUNCED)
         return;
-    if (h->status == NBCOLLI_MSG_TOO_EARLY || (h->status == NBCOLLI_MSG_ASK && t->is_over))
-        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, t->is_over);
-    if (h->status == NBCOLLI_MSG_TOO_EARLY)
-        return;
+    if (h->status == NBCOLLI_MSG_ASK && t->is_over)
+        nbcolli_message_say(m, t->rank, NBCOLLI_MSG_WITHDRAW, t->number, 1);
     nbcolli_route_answered(m, t);
     if (h->status == NBCOLLI_MSG_ASK && !t->is_over) {
         nbcolli_transfer_ask(m, t, in->payload, in->bytes);
@@ -168,6 +166,17 @@ static void nbcolli_answer_to_send(nbcoll_messages *m, nbcolli_transfer *t, cons
         status = h->bytes == NBCOLL_ERR_FAULT || h->bytes == NBCOLL_ERR_PEER_LOST ? (nbcoll_status)h->bytes : NBCOLL_OK;
     t->phase = NBCOLLI_TRANSFER_SHORT; /* of which its post is left */
     nbcolli_transfer_over(m, t, status);
+}
+
+/* AGAIN: what has been withdrawn, and ends of routes. */
+static void nbcolli_message_again(nbcoll_messages *m, int rank)
+{
+    for (nbcolli_list_item *item = m->at[rank].sends.first; item; item = item->next) {
+        const nbcolli_transfer *t = NBCOLLI_HOLDER(const nbcolli_transfer, beside, item);
+        if (t->phase == NBCOLLI_TRANSFER_ANNOUNCED && (t->is_over || t->request->executed.is_cancelled))
+            nbcolli_message_say(m, rank, NBCOLLI_MSG_WITHDRAW, t->number, t->is_over);
+    }
+    nbcolli_routes_say_ended(m, rank);
 }
 
 /* SHORT or ANNOUNCED. */
@@ -216,6 +225,9 @@ static int nbcolli_message_arrives(nbcolli_executor *e, const nbcolli_incoming *
         return 1;
     case NBCOLLI_MSG_ROUTED:
         nbcolli_route_told(m, (int)h->source, h->number, h->bytes);
+        return 1;
+    case NBCOLLI_MSG_AGAIN:
+        nbcolli_message_again(m, (int)h->source);
         return 1;
     case NBCOLLI_MSG_CREDIT:
         return 1;

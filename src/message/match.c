@@ -244,9 +244,12 @@ int nbcolli_arrival_in(nbcoll_messages *m, const nbcolli_arrival *l)
     nbcolli_arrival_deliver(m, l);
     while (p->early.first && (k = nbcolli_kept_numbered(m, 1, l->source, p->expected))) {
         p->expected++;
-        if (k->arrival.kind != NBCOLLI_MSG_WITHDRAWN)
-            nbcolli_arrival_deliver(m, &k->arrival);
+        nbcolli_arrival_deliver(m, &k->arrival);
         nbcolli_kept_free(m, k);
+    }
+    if (p->is_asked && (int32_t)(p->asked - p->expected) < 0) {
+        p->is_asked = 0;
+        nbcolli_message_say(m, l->source, NBCOLLI_MSG_AGAIN, p->asked, 0);
     }
     return 1;
 }
@@ -328,23 +331,14 @@ void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r)
 
 void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number)
 {
-    nbcolli_correspondent *p = &m->at[source];
-    int is_later = (int32_t)(number - p->expected) >= 0;
-    nbcolli_kept *k = nbcolli_kept_numbered(m, is_later, source, number);
+    nbcolli_kept *k = nbcolli_arrival_is_later(m, source, number) ? NULL : nbcolli_kept_numbered(m, 0, source, number);
 
-    int is_carried = k && k->arrival.kind == NBCOLLI_MSG_CARRIED;
-    if (is_carried && is_later) /* it may have met its receive */
-        k = NULL;
-    else if (is_carried)
+    if (!k)
+        return;
+    if (k->arrival.kind == NBCOLLI_MSG_CARRIED)
         nbcolli_routes_are_open_to(m, source, (uint32_t)k->arrival.tag);
-    if (k && is_later) { /* its place stays */
-        p->kept[0] -= k->arrival.kind == NBCOLLI_MSG_ANNOUNCED;
-        p->kept[1] -= k->arrival.kind == NBCOLLI_MSG_SHORT;
-        k->arrival.kind = NBCOLLI_MSG_WITHDRAWN;
-    } else if (k)
-        nbcolli_kept_free(m, k);
-    if (k || is_later)
-        nbcolli_message_say(m, source, k ? NBCOLLI_MSG_WITHDRAWN : NBCOLLI_MSG_TOO_EARLY, number, 0);
+    nbcolli_kept_free(m, k);
+    nbcolli_message_say(m, source, NBCOLLI_MSG_WITHDRAWN, number, 0);
 }
 
 static void nbcolli_arrival_refuse(nbcoll_messages *m, const nbcolli_arrival *l)

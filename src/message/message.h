@@ -13,8 +13,9 @@
  *   PART       bytes from `bytes` on
  *   PUT        the notice of a put; or with a status as `bytes`: it has failed, and writes nothing any more
  *   WITHDRAW   of one that is announced, from its sender, who cancels it: answered by WITHDRAWN, unless it has been
- *              matched; or by TOO_EARLY if it has not come yet, and then said again. With `bytes`: the sender does
- *              without the receiver, and what that has asked for will not come
+ *              matched. With `bytes`: the sender does without the receiver, and what that has asked for will not come
+ *   AGAIN      a WITHDRAW, or the end of a route, came before the turn of its message, and that has been in turn since:
+ *              the sender says all of these again
  *   CREDIT     only credits
  *   ROUTED     of the route `number`: so many messages (`bytes`) have come by it; or of its end: routes.h
  *   REFUSED    the answer where the receiver has closed: the engine's
@@ -38,7 +39,7 @@
 #include "../engine/run/queue.h"
 #include "../engine/run/fail.h"
 #include "../engine/wire/control.h"
-#include "../host/route.h"
+#include "route.h"
 
 typedef enum nbcolli_message_kind {
     NBCOLLI_MSG_ANNOUNCED = NBCOLLI_MESSAGE_ANNOUNCED,
@@ -48,8 +49,8 @@ typedef enum nbcolli_message_kind {
     NBCOLLI_MSG_ASK,
     NBCOLLI_MSG_PART,
     NBCOLLI_MSG_WITHDRAW,
-    NBCOLLI_MSG_WITHDRAWN, /* also one that is kept in its place, out of turn */
-    NBCOLLI_MSG_TOO_EARLY,
+    NBCOLLI_MSG_WITHDRAWN,
+    NBCOLLI_MSG_AGAIN,
     NBCOLLI_MSG_CREDIT,
     NBCOLLI_MSG_PUT,
     NBCOLLI_MSG_ROUTED,
@@ -101,7 +102,7 @@ void nbcolli_table_free(const nbcoll_host *host, nbcolli_buckets *t);
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
 
-/* A message that has come: SHORT, ANNOUNCED, CARRIED, or WITHDRAWN. */
+/* A message that has come: SHORT, ANNOUNCED or CARRIED. */
 typedef struct nbcolli_arrival {
     int source;
     uint32_t number;
@@ -193,11 +194,13 @@ typedef struct nbcolli_correspondent {
     uint8_t is_apart; /* gone, or there are routes to it or from it */
     uint8_t takes_routes;
     uint8_t may_take; /* its lines, without a pass: in a context of one thread */
+    uint8_t is_asked; /* when it is the turn of `asked` it is told AGAIN */
     nbcolli_list sends; /* transfers */
 
     /* From it. */
     uint32_t expected; /* number */
     uint32_t owed;     /* credits */
+    uint32_t asked;    /* number */
     uint32_t kept[2];  /* announced ones that have not been withdrawn, and short ones: see nbcolli_arrival_may_come */
     nbcolli_list in_turn;  /* kept, and matched by no receive */
     nbcolli_list early;    /* kept: one before them is missing */
@@ -359,7 +362,19 @@ int nbcolli_arrival_at_once(nbcoll_messages *m, int rank, uint32_t number, int32
                             size_t bytes);
 /* One of this rank's own. 0: there is no memory to keep it. */
 int nbcolli_arrival_deliver(nbcoll_messages *m, const nbcolli_arrival *l);
-/* The rank withdraws one: is it there, not yet, or not any more? */
+/* Has the turn of that message not come yet? Then its rank is told AGAIN when it has. */
+static inline int nbcolli_arrival_is_later(nbcoll_messages *m, int source, uint32_t number)
+{
+    nbcolli_correspondent *p = &m->at[source];
+
+    if ((int32_t)(number - p->expected) < 0)
+        return 0;
+    if (!p->is_asked || (int32_t)(number - p->asked) > 0)
+        p->asked = number;
+    p->is_asked = 1;
+    return 1;
+}
+/* The rank withdraws one. */
 void nbcolli_arrival_withdraw(nbcoll_messages *m, int source, uint32_t number);
 /* A receive is posted; and it waits no more. */
 void nbcolli_receive_post(nbcoll_messages *m, nbcolli_request *r);

@@ -71,7 +71,7 @@ static nbcoll_messages *nbcolli_messages_new(nbcoll_comm *comm, const nbcoll_mes
     m->context = comm->context;
     m->config = *config;
     m->config.routes = routes;
-    m->by = routes ? nbcolli_agent_does(comm->config.agent)->routes : NULL;
+    m->by = routes ? (const nbcolli_route_table *)(const void *)nbcolli_agent_does(comm->config.agent) : NULL;
     m->triple = (nbcolli_triple *)(void *)(block + triples);
     nbcolli_messages_map(m);
     return m;

@@ -64,6 +64,13 @@ static void nbcolli_triple_give_back(nbcoll_messages *m, nbcolli_triple *x, nbco
         nbcolli_table_add(&m->context->host, &m->posted, &r->queued, nbcolli_receive_key(r));
 }
 
+/* To the receiver of what its sender's agent has closed. */
+static void nbcolli_triple_say_ended(nbcoll_messages *m, const nbcolli_triple *x)
+{
+    if (!x->receives && !x->is_told && !nbcolli_has_departed(m->comm, x->rank))
+        nbcolli_message_say(m, x->rank, NBCOLLI_MSG_ROUTED, x->number, NBCOLLI_ROUTE_ENDS | x->first);
+}
+
 /* The agent touches nothing of it any more. Of a receiver's it is settled then how many have come, and the sender is
  * told. */
 static void nbcolli_triple_is_closed(nbcoll_messages *m, nbcolli_triple *x)
@@ -73,11 +80,9 @@ static void nbcolli_triple_is_closed(nbcoll_messages *m, nbcolli_triple *x)
     m->ending--;
     m->by->free(x->route);
     x->route = NULL;
-    if (!x->receives) {
-        if (!x->is_told && !nbcolli_has_departed(m->comm, x->rank))
-            nbcolli_message_say(m, x->rank, NBCOLLI_MSG_ROUTED, x->number, NBCOLLI_ROUTE_ENDS);
+    nbcolli_triple_say_ended(m, x);
+    if (!x->receives)
         return;
-    }
     x->taken = x->ended;
     x->is_told = 1;
     if (!nbcolli_has_departed(m->comm, x->rank))
@@ -197,8 +202,10 @@ void nbcolli_route_send(nbcoll_messages *m, nbcolli_transfer *t, int may)
     const nbcolli_correspondent *p = &m->at[t->rank];
     nbcolli_triple *x = nbcolli_triple_find(m, t->rank, tag, 0);
 
-    if (!x && may && p->takes_routes && t->bytes > p->eager && (x = nbcolli_triple_new(m, t->rank, tag, 0, 0)))
+    if (!x && may && p->takes_routes && t->bytes > p->eager && (x = nbcolli_triple_new(m, t->rank, tag, 0, 0))) {
         x->bytes = t->bytes;
+        x->first = t->number;
+    }
     if (x && x->state == NBCOLLI_TRIPLE_OPEN &&
         !(may && t->bytes && t->bytes <= x->bytes && nbcolli_triple_post(m, x, t, t->bytes)))
         nbcolli_triple_end(m, x);
@@ -206,22 +213,27 @@ void nbcolli_route_send(nbcoll_messages *m, nbcolli_transfer *t, int may)
 
 void nbcolli_route_told(nbcoll_messages *m, int rank, uint32_t number, uint64_t said)
 {
+    int ends = (said & NBCOLLI_ROUTE_ENDS) != 0;
     nbcolli_triple *x = m->triple, *end = m->triple + m->triples;
 
-    while (x != end && (x->rank != rank || x->number != number))
+    while (x != end && (x->rank != rank || x->number != number || x->receives != ends))
         x++;
-    if (x == end && said == NBCOLLI_ROUTE_ENDS)
-        nbcolli_message_say(m, rank, NBCOLLI_MSG_ROUTED, number, NBCOLLI_ROUTE_EARLY);
+    if (x == end && ends)
+        nbcolli_arrival_is_later(m, rank, (uint32_t)said);
     if (x == end || x->is_told)
         return;
-    if (!x->receives && said == NBCOLLI_ROUTE_EARLY)
-        nbcolli_message_say(m, rank, NBCOLLI_MSG_ROUTED, number, NBCOLLI_ROUTE_ENDS);
-    else if (!x->receives) {
+    if (!ends) {
         x->is_told = 1;
         x->taken = said;
     }
-    if (said != NBCOLLI_ROUTE_EARLY)
-        nbcolli_triple_end(m, x);
+    nbcolli_triple_end(m, x);
+}
+
+void nbcolli_routes_say_ended(nbcoll_messages *m, int rank)
+{
+    for (uint32_t i = 0; i < m->triples; i++)
+        if (m->triple[i].rank == rank && m->triple[i].state == NBCOLLI_TRIPLE_CLOSED)
+            nbcolli_triple_say_ended(m, &m->triple[i]);
 }
 
 void nbcolli_route_answered(nbcoll_messages *m, nbcolli_transfer *t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Messages that agents carry (../host/route.h).
+ * Messages that agents carry (route.h).
  *
  * Messages from one sender with one tag go by a *route*, a queue pair of the agents on which the i-th send meets the
  * i-th receive. The first message longer than eager ones begins it. Its sender posts it there, announces it as any
@@ -40,6 +40,7 @@ struct nbcolli_triple {
     int rank, receives;
     uint32_t tag, number;
     nbcolli_triple_state state;
+    uint32_t first;       /* number of the first message: a sender's */
     int is_told;          /* `taken` says how many messages have come by it */
     uint64_t next;        /* place of the next send, or receive */
     uint64_t come;        /* of the next announcement in turn */
@@ -62,11 +63,13 @@ void nbcolli_routes_free(nbcoll_messages *m);
 
 /* A send has got its number: it goes there, if it suits and `may`. */
 void nbcolli_route_send(nbcoll_messages *m, nbcolli_transfer *t, int may);
-/* A ROUTED has come: the receiver says how many have come. Or the sender's agent has closed it; a receiver that does
- * not know it yet answers EARLY, and is told again. */
-#define NBCOLLI_ROUTE_ENDS UINT64_MAX
-#define NBCOLLI_ROUTE_EARLY (UINT64_MAX - 1)
+/* A ROUTED has come: the receiver says how many have come by the sender's route. Or the sender says of the receiver's
+ * that its agent has closed it: then this bit is set, with the number of the first message below, which tells whether
+ * the receiver can know the route already. */
+#define NBCOLLI_ROUTE_ENDS (UINT64_C(1) << 63)
 void nbcolli_route_told(nbcoll_messages *m, int rank, uint32_t number, uint64_t said);
+/* The rank is told, again, of routes to it that this rank's agent has closed, if it has not said how many have come. */
+void nbcolli_routes_say_ended(nbcoll_messages *m, int rank);
 /* The receiver has answered this one. */
 void nbcolli_route_answered(nbcoll_messages *m, nbcolli_transfer *t);
 

@@ -26,7 +26,7 @@ static nbcoll_status nbcolli_agent_group(nbcoll_agent *a)
 
 nbcoll_status nbcoll_agent_open(nbcoll_endpoint *ep, const nbcoll_agent_config *config, nbcoll_agent **out)
 {
-    nbcoll_agent made = {.serves = &nbcolli_agent_serves, .ep = ep};
+    nbcoll_agent made = {.serves = &nbcolli_agent_serves.agent, .ep = ep};
     if (!ep || !config || !out)
         return NBCOLL_ERR_NULL;
     made.rank = ep->rank;

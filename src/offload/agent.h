@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-#include "../host/route.h"
 #include "../host/word.h"
+#include "../message/route.h"
 #include "nbcoll/transport.h"
 #include "alarm.h"
 #include "offload.h"
@@ -89,7 +89,7 @@ static inline nbcoll_task_bytes nbcolli_bound_bytes(const nbcolli_binding *b, nb
 }
 
 /* serve.c */
-extern const nbcolli_agent_table nbcolli_agent_serves;
+extern const nbcolli_route_table nbcolli_agent_serves;
 
 struct nbcoll_agent {
     const nbcolli_agent_table *serves; /* first: nbcolli_agent_does */

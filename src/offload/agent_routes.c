@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Routes: queue pairs on which an agent carries messages (../host/route.h). What the rank posts there is given to the
- * transport in that order; what has ended is counted. When one is closed, for whatever reason, nothing of the rank's is
- * touched any more, and what had come by then is counted. The rank goes on without. */
+ * Routes: queue pairs on which an agent carries messages (../message/route.h). What the rank posts there is given to
+ * the transport in that order; what has ended is counted. When one is closed, for whatever reason, nothing of the
+ * rank's is touched any more, and what had come by then is counted. The rank goes on without. */
 #include "agent.h"
 
 /* Above the numbers of programs, below those of relays: which one of its sender's, and whether that is the lower

@@ -158,7 +158,7 @@ nbcoll_status nbcoll_agent_attach(nbcoll_endpoint *ep, const nbcoll_attach_confi
     nbcoll_agent *a = status == NBCOLL_OK ? nbcolli_alloc(&host, sizeof *a, 64) : NULL;
     if (a) {
         memset(a, 0, sizeof *a);
-        a->serves = &nbcolli_agent_serves;
+        a->serves = &nbcolli_agent_serves.agent;
         a->host = host;
         a->ep = ep;
         a->rank = ep->rank;

@@ -15,18 +15,16 @@ static nbcoll_status nbcolli_serve_suits(const nbcoll_agent *a, const nbcoll_con
     return NBCOLL_OK;
 }
 
-static const nbcolli_route_table nbcolli_serve_routes = {.open = nbcolli_agent_route,
-                                                         .on = nbcolli_agent_route_on,
-                                                         .free = nbcolli_agent_route_free,
-                                                         .watch = nbcolli_agent_watch,
-                                                         .unwatch = nbcolli_agent_unwatch};
-
-const nbcolli_agent_table nbcolli_agent_serves = {.suits = nbcolli_serve_suits,
-                                                  .serve = nbcolli_offload_serve,
-                                                  .hold = nbcolli_agent_hold,
-                                                  .own = nbcolli_agent_own,
-                                                  .disown = nbcolli_agent_disown,
-                                                  .progress = nbcoll_agent_progress,
-                                                  .arm = nbcolli_agent_arm,
-                                                  .wake = nbcolli_agent_wake,
-                                                  .routes = &nbcolli_serve_routes};
+const nbcolli_route_table nbcolli_agent_serves = {.agent = {.suits = nbcolli_serve_suits,
+                                                            .serve = nbcolli_offload_serve,
+                                                            .hold = nbcolli_agent_hold,
+                                                            .own = nbcolli_agent_own,
+                                                            .disown = nbcolli_agent_disown,
+                                                            .progress = nbcoll_agent_progress,
+                                                            .arm = nbcolli_agent_arm,
+                                                            .wake = nbcolli_agent_wake},
+                                                  .open = nbcolli_agent_route,
+                                                  .on = nbcolli_agent_route_on,
+                                                  .free = nbcolli_agent_route_free,
+                                                  .watch = nbcolli_agent_watch,
+                                                  .unwatch = nbcolli_agent_unwatch};

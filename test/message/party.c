@@ -6,7 +6,11 @@
 
 #include <cmocka.h>
 
+#include "../../src/message/message.h"
 #include "party.h"
+
+static int counted[WORLD_MOST];
+static nbcolli_executor_table counting;
 
 void party_open(party *p, int ranks, int variant, const nbcoll_context_config *context,
                 const nbcoll_messages_config *config)
@@ -30,6 +34,27 @@ void party_close(party *p)
 {
     party_close_messages(p);
     world_close(&p->w);
+}
+
+static int count(nbcolli_executor *e, const nbcolli_incoming *in)
+{
+    counted[e->comm->rank]++;
+    return nbcolli_messages_do.message(e, in);
+}
+
+void party_count(party *p)
+{
+    counting = nbcolli_messages_do;
+    counting.message = count;
+    for (int r = 0; r < p->w.ranks; r++) {
+        counted[r] = 0;
+        p->m[r]->head.does = &counting;
+    }
+}
+
+int party_counted(int rank)
+{
+    return counted[rank];
 }
 
 nbcoll_status party_end(party *p, nbcoll_request *request)

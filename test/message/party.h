@@ -17,6 +17,10 @@ void party_open(party *p, int ranks, int variant, const nbcoll_context_config *c
 void party_close_messages(party *p);
 void party_close(party *p);
 
+/* From now on the EXECUTED messages that have come to each rank are counted. One party at a time. */
+void party_count(party *p);
+int party_counted(int rank);
+
 /* How the request ends, stepping all ranks. */
 nbcoll_status party_end(party *p, nbcoll_request *request);
 

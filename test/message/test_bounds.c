@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * A rank that sends more than its credits allow, or announces more than any may: its receiver gives it up by name, and
- * has stored no more than the bound. */
+ * has stored no more than the bound. What is withdrawn before its turn takes few messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,9 +80,50 @@ static void who_announces_beyond_the_bound_is_lost(void **state)
     party_close(&p);
 }
 
+/* The first message is late, and 50 behind it are withdrawn meanwhile: all wait for its turn, and are asked about once
+ * more then. */
+static void what_is_withdrawn_before_its_turn_is_said_once_and_once_more(void **state)
+{
+    enum { EACH = 50 };
+    static unsigned char sent[20000];
+    nbcoll_request q[EACH + 1], last;
+    int value;
+    party p;
+    (void)state;
+    party_open(&p, 2, 0, NULL, NULL);
+    EXPECT(PENDING, nbcoll_iprobe(1, 0, p.m[0], &(nbcoll_message_info){0})); /* it is ready */
+    party_count(&p);
+    p.m[0]->at[1].next = 1;
+    for (int i = 1; i <= EACH; i++) {
+        EXPECT(OK, nbcoll_isend(sent, sizeof sent, NBCOLL_BYTE, 1, 0, p.m[0], &q[i]));
+        EXPECT(OK, nbcoll_cancel(q[i]));
+    }
+    for (int i = 0; i < 5000; i++)
+        world_step(&p.w);
+    assert_int_equal(party_counted(1), 2 * EACH);
+    assert_int_equal(party_counted(0), 0);
+    for (int i = 1; i <= EACH; i++)
+        EXPECT(PENDING, nbcoll_test(&q[i]));
+    p.m[0]->at[1].next = 0;
+    EXPECT(OK, nbcoll_isend(sent, sizeof sent, NBCOLL_BYTE, 1, 1, p.m[0], &q[0]));
+    for (int i = 1; i <= EACH; i++)
+        assert_int_equal(party_end(&p, &q[i]), NBCOLL_ERR_CANCELLED);
+    assert_int_equal(party_counted(1), 3 * EACH + 1);
+    assert_int_equal(party_counted(0), EACH + 1);
+    EXPECT(OK, nbcoll_cancel(q[0]));
+    assert_int_equal(party_end(&p, &q[0]), NBCOLL_ERR_CANCELLED);
+    p.m[0]->at[1].next = EACH + 1;
+    EXPECT(OK, nbcoll_isend(&value, 1, NBCOLL_INT, 1, 2, p.m[0], &q[0]));
+    EXPECT(OK, nbcoll_irecv(&value, 1, NBCOLL_INT, 0, 2, p.m[1], NULL, &last));
+    assert_int_equal(party_end(&p, &last), NBCOLL_OK);
+    assert_int_equal(party_end(&p, &q[0]), NBCOLL_OK);
+    party_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_withdrawn_before_its_turn_is_said_once_and_once_more),
         cmocka_unit_test(who_sends_beyond_its_credits_is_lost),
         cmocka_unit_test(who_announces_beyond_the_bound_is_lost),
     };

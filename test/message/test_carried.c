@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../../src/message/message.h"
 #include "nbcoll/offload.h"
 #include "party.h"
 
@@ -500,6 +501,36 @@ static void without_memory_for_routes_messages_go_as_others_do(void **state)
     }
 }
 
+/* Its sender's agent closes a route of which the first announcement is late: the receiver is told once, and once more
+ * when that has come. */
+static void a_route_that_ends_before_its_first_announcement_is_asked_about_once_more(void **state)
+{
+    nbcoll_request q[3];
+    scene s;
+    (void)state;
+    scene_open(&s, 2);
+    party_count(&s.p);
+    EXPECT(PENDING, nbcoll_iprobe(1, 0, s.p.m[0], &(nbcoll_message_info){0})); /* it is ready */
+    s.p.m[0]->at[1].next = 1;
+    receive(&s, 2, LONG, &q[1]);
+    send(&s, 2, LONG, &q[0]);
+    EXPECT(OK, nbcoll_agent_cancel(s.agent[0]));
+    steps(&s, 5000);
+    assert_int_equal(party_counted(1), 2); /* the announcement, and the end */
+    assert_int_equal(party_counted(0), 0);
+    s.p.m[0]->at[1].next = 0;
+    EXPECT(OK, nbcoll_isend(in[3], 8, NBCOLL_BYTE, 1, TAG + 1, s.p.m[0], &q[2]));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(end_of(&s, &q[i]), NBCOLL_OK);
+    assert_true(party_is(out[2], LONG, 2));
+    assert_true(party_counted(1) < 10);
+    s.p.m[0]->at[1].next = 2;
+    assert_false(carries(&s));
+    EXPECT(OK, nbcoll_irecv(out[3], 8, NBCOLL_BYTE, 0, TAG + 1, s.p.m[1], NULL, &q[2]));
+    assert_int_equal(end_of(&s, &q[2]), NBCOLL_OK);
+    scene_close(&s);
+}
+
 /* A rank is declared lost at any moment, by the other one, or by a third: what is carried ends by name. */
 static void what_is_carried_of_a_rank_that_is_lost_ends(void **state)
 {
@@ -624,6 +655,7 @@ int main(void)
         cmocka_unit_test(beyond_the_limits_messages_go_as_others_do),
         cmocka_unit_test(an_agent_that_is_cancelled_costs_no_message),
         cmocka_unit_test(without_memory_for_routes_messages_go_as_others_do),
+        cmocka_unit_test(a_route_that_ends_before_its_first_announcement_is_asked_about_once_more),
         cmocka_unit_test(what_is_carried_of_a_rank_that_is_lost_ends),
         cmocka_unit_test(what_is_carried_to_a_rank_that_leaves_ends),
         cmocka_unit_test(ranks_that_wait_are_woken_by_a_thread_that_moves_their_agents),

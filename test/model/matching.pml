@@ -12,6 +12,7 @@
  *     bound     never more short messages are kept of a sender, or credits owed to it, than it has credits
  *     once      what was withdrawn is not matched, and what was probed by its probe's receive alone
  *     meet      when nothing is under way no receive is left that fits a message that is left
+ *     answers   nor one whose sender waits for the answer to its WITHDRAW
  *
  * A BROKEN_... leaves one rule out; test_matching.sh expects an error of each. */
 
@@ -30,6 +31,9 @@
 #ifndef PROBES
 #define PROBES 0
 #endif
+#ifndef WITHDRAWS
+#define WITHDRAWS 1
+#endif
 #define SENDERS 2
 #define MOST 3
 #define COUNT(s) (s == 0 -> FIRST : SECOND)
@@ -39,17 +43,18 @@
 #define UNSENT 0
 #define SENT 1 /* on its way */
 #define EARLY 2  /* kept out of turn */
-#define HOLE 3   /* likewise, withdrawn */
-#define KEPT 4   /* in turn */
-#define MATCHED 5
-#define WITHDRAWN 6
-#define PROBED 7
+#define KEPT 3   /* in turn */
+#define MATCHED 4
+#define WITHDRAWN 5
+#define PROBED 6
 #define IS_TAKEN(n) (state[n] == MATCHED || state[n] == WITHDRAWN || state[n] == PROBED)
 
 #define AT(s, i) ((s) * MOST + (i))
 byte state[SENDERS * MOST], tag[SENDERS * MOST], came[SENDERS * MOST];
 bool small[SENDERS * MOST];
 bool asks[SENDERS * MOST], told[SENDERS * MOST]; /* a WITHDRAW is on its way; its sender takes it for withdrawn */
+bool waits[MOST]; /* the first sender's: its WITHDRAW came before its turn */
+byte asked;       /* 1 + the last such number */
 byte credits[SENDERS] = CREDITS, owed[SENDERS], expected[SENDERS], sent[SENDERS];
 byte arrivals;
 
@@ -133,10 +138,25 @@ inline arrive(s, i)
         deliver(s, i);
         do
         :: NEXT_IS(EARLY) -> j = expected[s]; expected[s]++; deliver(s, j)
-        :: NEXT_IS(HOLE) -> state[AT(s, expected[s])] = WITHDRAWN; expected[s]++
         :: else -> break
         od
     :: else -> state[AT(s, i)] = EARLY
+    fi;
+    /* AGAIN: all such are withdrawn again */
+#ifdef BROKEN_NOT_AGAIN
+    if
+    :: s == 0 && asked && asked <= expected[0] -> asked = 0
+#else
+    k = 0;
+    if
+    :: s == 0 && asked && asked <= expected[0] ->
+        asked = 0;
+        do
+        :: k < FIRST -> asks[k] = asks[k] || waits[k]; waits[k] = 0; k++
+        :: else -> break
+        od
+#endif
+    :: else
     fi;
 #endif
     k = 0; j = 0;
@@ -232,16 +252,11 @@ inline receive_probed()
     held = NONE
 }
 
-/* A WITHDRAW has come. What is on its way is asked for again; what has been matched has been answered. */
+/* A WITHDRAW has come. Before its turn it is said again; what has been matched has been answered. */
 inline withdraw(s, i)
 {
     if
     :: state[AT(s, i)] == KEPT -> state[AT(s, i)] = WITHDRAWN; came[AT(s, i)] = 0; tag[AT(s, i)] = 0; asks[AT(s, i)] = 0; told[AT(s, i)] = 1
-#ifdef BROKEN_NO_HOLE
-    :: state[AT(s, i)] == EARLY -> state[AT(s, i)] = WITHDRAWN; came[AT(s, i)] = 0; tag[AT(s, i)] = 0; asks[AT(s, i)] = 0; told[AT(s, i)] = 1
-#else
-    :: state[AT(s, i)] == EARLY -> state[AT(s, i)] = HOLE; asks[AT(s, i)] = 0; told[AT(s, i)] = 1
-#endif
 #ifdef BROKEN_MATCHED_WITHDRAWN
     :: state[AT(s, i)] == MATCHED -> asks[AT(s, i)] = 0; told[AT(s, i)] = 1
 #else
@@ -252,7 +267,11 @@ inline withdraw(s, i)
 #else
     :: state[AT(s, i)] == PROBED -> asks[AT(s, i)] = 0
 #endif
-    :: else
+    :: state[AT(s, i)] == SENT || state[AT(s, i)] == EARLY ->
+        asks[AT(s, i)] = 0;
+        waits[i] = 1;
+        asked = (asked > i + 1 -> asked : i + 1)
+    :: else -> asks[AT(s, i)] = 0
     fi
 }
 
@@ -280,12 +299,15 @@ proctype sender(byte me)
     od
 }
 
-/* Somebody withdraws an announced message, once. */
+/* Somebody withdraws announced messages, each once. */
 proctype withdrawer()
 {
-    byte w;
+    byte w, n;
     do
-    :: atomic { state[AT(0, w)] != UNSENT && !small[AT(0, w)] -> asks[AT(0, w)] = 1; break }
+    :: atomic {
+        w < FIRST && n < WITHDRAWS && state[AT(0, w)] != UNSENT && !small[AT(0, w)] ->
+        asks[AT(0, w)] = 1; w++; n++
+       }
     :: atomic { w < FIRST - 1 -> w++ }
     :: break
     od
@@ -369,7 +391,7 @@ active proctype receiver()
     d_step {
         do
         :: i < SENDERS * MOST ->
-            assert(state[i] != EARLY && state[i] != HOLE);
+            assert(state[i] != EARLY && !waits[i % MOST]);
             assert(!told[i] || state[i] == WITHDRAWN);
             k = 0;
             do

@@ -138,7 +138,9 @@ inline in_turn()
 {
     do
     :: expected < MESSAGES && at[expected] == EARLY -> i = expected; expected++; arrives(i)
+#ifdef BROKEN_EARLY_WITHDRAWN
     :: expected < MESSAGES && at[expected] == WITHDRAWN && !asks[expected] -> expected++
+#endif
     :: else -> break
     od
 }
@@ -280,14 +282,12 @@ active proctype receiver()
         is_closed = 1; taken = delivered; comes = CLOSED
 #endif
        }
-    :: d_step { /* WITHDRAW: of one that may be on the route, early, it is said again */
+    :: d_step { /* WITHDRAW: before its turn it is said again */
         asks[0] || asks[1] || asks[2] ->
         i = (asks[0] -> 0 : (asks[1] -> 1 : 2));
         if
 #ifdef BROKEN_EARLY_WITHDRAWN
         :: at[i] == EARLY -> assert(!IS_DELIVERED(i)); at[i] = WITHDRAWN; asks[i] = 0; in_turn()
-#else
-        :: at[i] == EARLY && place[i] == NONE -> at[i] = WITHDRAWN; asks[i] = 0; in_turn()
 #endif
         :: at[i] == KEPT -> end_route(); assert(!IS_DELIVERED(i)); at[i] = WITHDRAWN; asks[i] = 0
         :: at[i] == MATCHED -> asks[i] = 0

@@ -125,7 +125,6 @@ typedef struct nbcolli_agent_table {
     /* Lets the driver sleep. Then, also instead: it is awake. 1: the agent had been rung. */
     nbcolli_agent_rest (*arm)(struct nbcoll_agent *a);
     int (*wake)(struct nbcoll_agent *a);
-    const struct nbcolli_route_table *routes; /* ../../host/route.h */
 } nbcolli_agent_table;
 
 static inline const nbcolli_agent_table *nbcolli_agent_does(const struct nbcoll_agent *a)

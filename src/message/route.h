@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Routes, by which agents carry messages: what src/message asks of an agent, whose table names this one. */
-#ifndef NBCOLLI_HOST_ROUTE_H
-#define NBCOLLI_HOST_ROUTE_H
+ * Routes, by which agents carry messages: what this folder asks of an agent. The engine does not know of it. */
+#ifndef NBCOLLI_MESSAGE_ROUTE_H
+#define NBCOLLI_MESSAGE_ROUTE_H
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct nbcoll_agent;
+#include "../engine/state/executor.h"
 
 #define NBCOLLI_ROUTE_DEPTH 64 /* messages, or receives, that a route has at a time */
 
@@ -34,7 +34,9 @@ typedef struct nbcolli_route {
     atomic_int holders;
 } nbcolli_route;
 
+/* Each agent's table is the beginning of one of these. */
 typedef struct nbcolli_route_table {
+    nbcolli_agent_table agent;
     /* A new route to that rank, or from it under the number that its end has said; null: the agent has none. Then: the
      * rank has posted something there, or asked for its end. And: the rank lets it go. */
     nbcolli_route *(*open)(struct nbcoll_agent *a, int peer, int receives, uint32_t number);
