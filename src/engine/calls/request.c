@@ -33,23 +33,20 @@ static inline nbcoll_status nbcolli_request_said(const nbcolli_request *r, unsig
     return nbcolli_is_unreported(state) && !r->done ? r->status : NBCOLL_OK;
 }
 
-nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle)
+nbcoll_status nbcolli_peek(nbcoll_request request)
 {
-    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcoll_context *c = nbcolli_context_of(request);
+    const nbcolli_request *r = c ? nbcolli_request_find(request) : NULL;
+    unsigned state = r ? nbcolli_state_of(r) : NBCOLLI_REQUEST_INACTIVE;
+    nbcoll_status s = NBCOLL_OK;
 
-    *idle = 1;
-    if (!c)
-        return NBCOLL_OK;
-    if (nbcolli_is_forked(c))
+    if (c && nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
-    const nbcolli_request *r = nbcolli_request_find(*request);
-    if (r) {
-        unsigned state = nbcolli_state_of(r);
-        *idle = state == NBCOLLI_REQUEST_INACTIVE;
+    if (state != NBCOLLI_REQUEST_INACTIVE)
         return nbcolli_request_said(r, state);
-    }
-    nbcoll_status s = nbcolli_enter(c);
-    return s == NBCOLL_OK ? nbcolli_leave(c, nbcolli_request_gone(*request)) : s;
+    if (c && !r && (s = nbcolli_enter(c)) == NBCOLL_OK)
+        s = nbcolli_leave(c, nbcolli_request_gone(request));
+    return s == NBCOLL_OK ? NBCOLL_AGAIN : s;
 }
 
 /* The status of the request; if it has ended, reports the end. The lock is held. */

@@ -13,8 +13,8 @@ static inline int nbcolli_is_running(nbcoll_request request)
            nbcolli_is_pending(nbcolli_state_of(r));
 }
 
-/* What test would return now; changes nothing, and makes no pass. `idle`: there is nothing to wait for. */
-nbcoll_status nbcolli_peek(const nbcoll_request *request, int *idle);
+/* What test would return now; changes nothing, and makes no pass. AGAIN: OK, since there is nothing to wait for. */
+nbcoll_status nbcolli_peek(nbcoll_request request);
 
 /* For a blocking call, whose start returned `started`: returns that if it is an error; else waits. Nobody else has the
  * handle. The request is released; at the timeout it is cancelled, and releases itself later. */

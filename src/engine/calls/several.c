@@ -90,7 +90,7 @@ static void nbcolli_several_look(nbcolli_several *v)
     v->contexts = 0;
     v->pending = v->first = n;
     for (size_t i = 0; i < n; i++) {
-        int idle = 0, is_active = nbcolli_is_running(v->requests[i]);
+        int is_active = nbcolli_is_running(v->requests[i]);
         nbcoll_context *c = nbcolli_context_of(v->requests[i]);
         if (is_active && c != last) {
             nbcolli_several_progress(v, last = c);
@@ -99,7 +99,7 @@ static void nbcolli_several_look(nbcolli_several *v)
         if (is_active) {
             nbcolli_several_add(v, c);
             v->pending = v->pending < n ? v->pending : i;
-        } else if (v->first == n && !v->all && (nbcolli_peek(&v->requests[i], &idle) != NBCOLL_OK || !idle))
+        } else if (v->first == n && !v->all && nbcolli_peek(v->requests[i]) != NBCOLL_AGAIN)
             v->first = i;
         v->is_one &= !c || c == one || (!one && !(c->flags & NBCOLL_ANY_THREAD));
         one = c ? c : one;
@@ -172,17 +172,31 @@ static int nbcolli_several_wait(nbcolli_several *v, uint64_t timeout)
     return is_over;
 }
 
-/* Tests those at `places` (null: all) and returns the first error. If `late`, gives what test would, releases nothing,
- * and returns `late`. */
-static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, const size_t places[],
-                                          nbcoll_status statuses[], nbcoll_status late)
+/* Notes what a test of each would return, unless `statuses` is null, and the places of those that have ended, at most
+ * `most` of them, unless `places` is null. Returns how many these are. */
+static size_t nbcolli_several_peek(const nbcolli_several *v, size_t places[], size_t most, nbcoll_status statuses[])
 {
-    nbcoll_status first = late;
+    size_t ended = 0;
 
-    for (size_t i = 0; i < n && (late == NBCOLL_OK || statuses); i++) {
-        int idle;
+    for (size_t i = most == 1 ? v->first : 0; i < v->n && ended < most; i++) {
+        nbcoll_status s = nbcolli_peek(v->requests[i]);
+        if (statuses)
+            statuses[i] = s == NBCOLL_AGAIN ? NBCOLL_OK : s;
+        if (places && s != NBCOLL_AGAIN && s != NBCOLL_PENDING)
+            places[ended++] = i;
+    }
+    return ended;
+}
+
+/* Tests those at `places` (null: all) and returns the first error. */
+static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, const size_t places[],
+                                          nbcoll_status statuses[])
+{
+    nbcoll_status first = NBCOLL_OK;
+
+    for (size_t i = 0; i < n; i++) {
         size_t at = places ? places[i] : i;
-        nbcoll_status s = late == NBCOLL_OK ? nbcoll_test(&v->requests[at]) : nbcolli_peek(&v->requests[at], &idle);
+        nbcoll_status s = nbcoll_test(&v->requests[at]);
         if (statuses)
             statuses[at] = s;
         if (first == NBCOLL_OK)
@@ -202,12 +216,13 @@ static nbcoll_status nbcolli_wait_all(size_t n, nbcoll_request requests[], nbcol
     if (!requests && n)
         return NBCOLL_ERR_NULL;
     int is_over = nbcolli_several_wait(&v, timeout);
-    nbcoll_status s = nbcolli_several_take(&v, n, NULL, statuses, is_over ? NBCOLL_OK : late);
-    /* The last may have ended since its look: by a look at a later one, or on another thread. If all statuses are ends,
-     * the call takes them and returns an end. */
-    if (!is_over && statuses && nbcolli_next_active(&v, 0) == n)
-        s = nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_OK);
-    return s;
+    if (!is_over && statuses) {
+        nbcolli_several_peek(&v, NULL, SIZE_MAX, statuses);
+        /* The last may have ended since its look: by a look at a later one, or on another thread. If all statuses are
+         * ends, the call takes them and returns an end. */
+        is_over = nbcolli_next_active(&v, 0) == n;
+    }
+    return is_over ? nbcolli_several_take(&v, n, NULL, statuses) : late;
 }
 
 nbcoll_status nbcoll_test_all(size_t n, nbcoll_request requests[], nbcoll_status statuses[])
@@ -220,23 +235,7 @@ nbcoll_status nbcoll_wait_all(size_t n, nbcoll_request requests[], nbcoll_status
     return nbcolli_wait_all(n, requests, statuses, timeout, NBCOLL_ERR_TIMEOUT);
 }
 
-/* The indices of all that have ended, or of the one that was found. */
-static size_t nbcolli_several_places(const nbcolli_several *v, size_t places[], size_t most, nbcoll_status statuses[])
-{
-    size_t ended = 0;
-
-    for (size_t i = most == 1 ? v->first : 0; i < v->n && ended < most; i++) {
-        int idle;
-        nbcoll_status s = nbcolli_peek(&v->requests[i], &idle);
-        if (statuses)
-            statuses[i] = s;
-        if (s != NBCOLL_PENDING && (s != NBCOLL_OK || !idle))
-            places[ended++] = i;
-    }
-    return ended;
-}
-
-/* The same, at most `most` of them. */
+/* Waits until any have ended, and reports them, at most `most`. */
 static nbcoll_status nbcolli_wait_some(size_t n, nbcoll_request requests[], size_t most, size_t *ended,
                                        size_t indices[], nbcoll_status statuses[], uint64_t timeout)
 {
@@ -247,14 +246,17 @@ static nbcoll_status nbcolli_wait_some(size_t n, nbcoll_request requests[], size
     if (!requests && n)
         return NBCOLL_ERR_NULL;
     do { /* again, if a callback has reported the end that was found */
-        if (!nbcolli_several_wait(&v, timeout))
-            return nbcolli_several_take(&v, n, NULL, statuses, NBCOLL_ERR_TIMEOUT);
+        if (!nbcolli_several_wait(&v, timeout)) {
+            if (statuses)
+                nbcolli_several_peek(&v, NULL, SIZE_MAX, statuses);
+            return NBCOLL_ERR_TIMEOUT;
+        }
         if (!statuses && v.is_one && most > 1)
             *ended = nbcolli_several_listed(&v, indices, n < NBCOLLI_LISTED_MOST ? n : NBCOLLI_LISTED_MOST);
         if (!*ended || *ended == NBCOLLI_LISTED_MOST)
-            *ended = nbcolli_several_places(&v, indices, most, statuses);
+            *ended = nbcolli_several_peek(&v, indices, most, statuses);
     } while (!*ended && v.first < n);
-    return nbcolli_several_take(&v, *ended, indices, statuses, NBCOLL_OK);
+    return nbcolli_several_take(&v, *ended, indices, statuses);
 }
 
 nbcoll_status nbcoll_wait_any(size_t n, nbcoll_request requests[], size_t *index, uint64_t timeout)

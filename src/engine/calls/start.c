@@ -142,13 +142,14 @@ nbcoll_status nbcoll_schedule_free(nbcoll_schedule *s)
         return status;
     if (c) {
         nbcolli_caller_lock(c);
-        int is_used = s->users > 0;
-        if (!is_used)
+        if (s->users > 0)
+            status = NBCOLL_ERR_BUSY;
+        else
             nbcolli_schedule_disown(s);
         nbcolli_caller_unlock(c);
-        if (nbcolli_leave(c, is_used ? NBCOLL_ERR_BUSY : NBCOLL_OK) != NBCOLL_OK)
-            return NBCOLL_ERR_BUSY;
+        nbcolli_unlock(c);
     }
-    nbcolli_schedule_delete(s);
-    return NBCOLL_OK;
+    if (status == NBCOLL_OK)
+        nbcolli_schedule_delete(s);
+    return status;
 }

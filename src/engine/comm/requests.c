@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "requests.h"
 
-#include "../progress/lock.h"
 #include "../run/pool.h"
 #include "../../host/host.h"
 
@@ -97,13 +96,14 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
  * lock, which the host's functions must find taken. */
 static __attribute__((noinline)) void nbcolli_request_drops(nbcoll_context *c, nbcoll_schedule *s)
 {
-    int is_outside = !(c->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_inside(c);
+    uintptr_t before = atomic_load_explicit(&c->lock, memory_order_relaxed); /* relaxed, all: of one thread */
+    int is_own = !(c->flags & NBCOLL_ANY_THREAD);
 
-    if (is_outside)
-        nbcolli_own_lock(c);
+    if (is_own)
+        atomic_store_explicit(&c->lock, 1, memory_order_relaxed);
     nbcolli_schedule_drop(s);
-    if (is_outside)
-        nbcolli_own_unlock(c);
+    if (is_own)
+        atomic_store_explicit(&c->lock, before, memory_order_relaxed);
 }
 
 /* One without a run of its own, or whose schedule is evicted. */
