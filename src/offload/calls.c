@@ -4,11 +4,11 @@
 
 #include "nbcoll/select.h"
 #include "offload.h"
-#include "../arguments/arguments.h"
 #include "../engine/exposures/cells.h"
 #include "../engine/comm/executors.h"
 #include "../engine/progress/lock.h"
 #include "../host/host.h"
+#include "../select/select.h"
 
 /* Says why there is none; returns ERR_UNSUPPORTED. */
 static nbcoll_status nbcolli_calls_refuse(nbcoll_refusal_reason reason, nbcoll_refusal *why)
@@ -47,11 +47,7 @@ static nbcoll_status nbcolli_calls_build(nbcoll_comm *comm, const nbcoll_args *a
                                         .cells = comm->config.cells,
                                         .nodes = &comm->nodes};
         nbcoll_args args = *a;
-        args.segment = choice->segment;
-        args.arity = choice->arity;
-        args.ports = choice->ports;
-        args.split = choice->split;
-        args.leaders = choice->leaders;
+        NBCOLLI_TAKE_PARAMETERS(&args, choice);
         args.in_place = a->in_place && (is_everywhere || rank == comm->rank);
         status = nbcoll_args_complete(&args, rank, comm->size);
         if (status == NBCOLL_OK)

@@ -108,11 +108,7 @@ static int nbcolli_choose_by_rule(const nbcoll_terms *terms, const nbcoll_args *
                         : nbcolli_choose_suits(rule->algorithm, a, terms->flags)))
             continue;
         c->algorithm = rule->algorithm;
-        c->segment = rule->segment;
-        c->arity = rule->arity;
-        c->ports = rule->ports;
-        c->split = rule->split;
-        c->leaders = rule->leaders;
+        NBCOLLI_TAKE_PARAMETERS(c, rule);
         return 1;
     }
     return 0;

@@ -21,6 +21,11 @@ typedef struct nbcolli_algorithms {
     unsigned count;
 } nbcolli_algorithms;
 
+/* Gives `to` the parameters of `from`: a choice, a rule or arguments, both. */
+#define NBCOLLI_TAKE_PARAMETERS(to, from)                                                                              \
+    ((to)->segment = (from)->segment, (to)->arity = (from)->arity, (to)->ports = (from)->ports,                        \
+     (to)->split = (from)->split, (to)->leaders = (from)->leaders)
+
 /* As nbcoll_select, among these. */
 nbcoll_status nbcolli_select(const nbcoll_terms *terms, const nbcoll_args *args, const nbcolli_algorithms *among,
                              nbcoll_choice *out);

@@ -254,7 +254,7 @@ void nbcolli_area_leave(nbcoll_comm *comm)
     if (comm->area)
         nbcolli_staging_leave(comm);
     for (int owner = 0; owner < comm->size; owner++)
-        if (nbcolli_has_cells_of(comm, owner)) { /* nbcolli_area_is_left, and nbcolli_has_left_part */
+        if (nbcolli_has_cells_of(comm, owner)) { /* nbcolli_area_is_left, and nbcolli_exposure_is_held */
             atomic_store(nbcolli_area_departed(comm, owner, comm->rank), (uint32_t)nbcolli_area_freeing(comm));
             if (owner != comm->rank)
                 nbcolli_shared_wake(comm, owner);

@@ -250,11 +250,7 @@ static nbcoll_status nbcolli_cache_make(nbcoll_comm *comm, nbcoll_args args, con
     nbcoll_status s = nbcolli_select(&terms, &args, among, &choice);
     if (s != NBCOLL_OK)
         return s;
-    args.segment = choice.segment;
-    args.arity = choice.arity;
-    args.ports = choice.ports;
-    args.split = choice.split;
-    args.leaders = choice.leaders;
+    NBCOLLI_TAKE_PARAMETERS(&args, &choice);
     s = nbcoll_build_schedule(choice.algorithm, &args, &config, out);
     if (s != NBCOLL_OK)
         return s;

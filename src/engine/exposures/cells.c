@@ -326,7 +326,10 @@ int nbcolli_exposure_is_held(const nbcolli_op *op, int *reader)
 
     for (uint32_t i = 0; i < v->part_count; i++) {
         *reader = v->parts[i].peer;
-        int excused = run->status != NBCOLL_OK && nbcolli_has_left_part(run->comm, *reader);
+        /* It has left, or freed the communicator: it reads nothing more. seq_cst: the sleeper's second look */
+        int excused = run->status != NBCOLL_OK &&
+                      (nbcolli_has_departed(run->comm, *reader) ||
+                       atomic_load(nbcolli_area_departed(run->comm, run->comm->rank, *reader)));
         if (!excused && !nbcolli_has_fetched(run, &v->parts[i]))
             return 1;
         uint64_t word = atomic_load(nbcolli_word(run->comm, run->slot, *reader, run->comm->rank));

@@ -118,13 +118,6 @@ static inline _Atomic uint32_t *nbcolli_area_departed(const nbcoll_comm *comm, i
     return (_Atomic uint32_t *)(void *)comm->area[owner] + rank;
 }
 
-/* Has a reader of ours left, or freed the communicator? Then it will read nothing more of ours. */
-static inline int nbcolli_has_left_part(const nbcoll_comm *comm, int rank)
-{
-    return nbcolli_has_departed(comm, rank) ||
-           atomic_load(nbcolli_area_departed(comm, comm->rank, rank)); /* seq_cst: the sleeper's second look */
-}
-
 /* The last operations that `rank` has started: see ask.h. */
 static inline _Atomic uint64_t *nbcolli_area_started(const nbcoll_comm *comm, int rank)
 {

@@ -46,27 +46,19 @@ void nbcolli_staging_close(nbcolli_link *link)
         link->shared.release(link->endpoint, link->staging.at);
 }
 
-/* On an empty staging buffer the next copy goes behind the last, not over it: readers' caches still hold those lines.
- * Not so (`is_again`) for copies larger than such caches, nor if ranks take turns on a core, whose cache then has what
- * another rank has just stored. */
+/* Where so many bytes are free behind the last ones; SIZE_MAX: nowhere. On an empty staging buffer, too, the next copy
+ * goes behind the last, not over it: readers' caches still hold those lines. Not so (`is_again`) for copies larger than
+ * such caches, nor if ranks take turns on a core, whose cache then has what another rank has just stored. */
 #define NBCOLLI_STAGING_ROUND ((size_t)2 << 20)
-static size_t nbcolli_staging_next(const nbcolli_staging *s, size_t bytes, int is_again)
-{
-    size_t last = s->one[(s->first + NBCOLLI_MOST_STAGED - 1) % NBCOLLI_MOST_STAGED].end;
-
-    if (bytes > s->bytes)
-        return SIZE_MAX;
-    return is_again || last + bytes > NBCOLLI_STAGING_ROUND || last + bytes > s->bytes ? 0 : last;
-}
-
-/* Where so many bytes are free behind the last ones; SIZE_MAX: nowhere. */
 static size_t nbcolli_staging_room(const nbcolli_staging *s, size_t bytes, int is_again)
 {
-    if (!s->count)
-        return nbcolli_staging_next(s, bytes, is_again);
-    size_t begin = s->one[s->first].begin, end = s->one[(s->first + s->count - 1) % NBCOLLI_MOST_STAGED].end;
-    if (s->count == NBCOLLI_MOST_STAGED)
+    uint32_t last = (s->first + s->count + NBCOLLI_MOST_STAGED - 1) % NBCOLLI_MOST_STAGED;
+    size_t begin = s->one[s->first].begin, end = s->one[last].end;
+
+    if (s->count == NBCOLLI_MOST_STAGED || bytes > s->bytes)
         return SIZE_MAX;
+    if (!s->count)
+        return is_again || end + bytes > NBCOLLI_STAGING_ROUND || end + bytes > s->bytes ? 0 : end;
     if (end > begin && bytes <= s->bytes - end)
         return end;
     if (end > begin)

@@ -449,17 +449,6 @@ static int nbcolli_round_of(nbcolli_run *run)
     return wants;
 }
 
-/* Sends the questions of a round over a communicator. */
-static void nbcolli_round_ask(nbcoll_comm *comm)
-{
-    for (int rank = 0; rank < comm->size; rank++) {
-        nbcolli_told *told = &comm->told[rank];
-        if (told->want && !told->asked)
-            nbcolli_ask_peer(comm, rank, told->want - 1);
-        told->want = 0;
-    }
-}
-
 static void nbcolli_round_over(nbcoll_comm *comm)
 {
     int wants = 0;
@@ -471,8 +460,12 @@ static void nbcolli_round_over(nbcoll_comm *comm)
     }
     for (nbcolli_executor *e = comm->executors; e; e = e->next)
         wants |= e->does->look_after && e->does->look_after(e);
-    if (wants)
-        nbcolli_round_ask(comm);
+    for (int rank = 0; wants && rank < comm->size; rank++) {
+        nbcolli_told *told = &comm->told[rank];
+        if (told->want && !told->asked)
+            nbcolli_ask_peer(comm, rank, told->want - 1);
+        told->want = 0;
+    }
     nbcolli_called_round(comm);
 }
 

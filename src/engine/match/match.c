@@ -139,14 +139,8 @@ static int nbcolli_is_valid_credit(const nbcolli_link *link, int peer, uint64_t 
     return !credits || credits <= nbcolli_credits_out(link, &link->pair[peer]);
 }
 
-/* Is its tag valid? And `count` is 1 only with ERR_MISMATCH and a rank, which has freed the communicator. */
-static int nbcolli_is_valid_lost(const nbcolli_header *h)
-{
-    int may_have_freed = h->status == NBCOLL_ERR_MISMATCH && h->number != UINT32_MAX;
-    return h->tag < UINT64_MAX && (!h->count || (h->count == 1 && may_have_freed));
-}
-
-/* May any rank send this, whatever runs here? */
+/* May any rank send this, whatever runs here? The `count` of a LOST is 1 only with ERR_MISMATCH and a rank, which has
+ * freed the communicator. */
 static int nbcolli_is_valid(const nbcolli_incoming *in)
 {
     const nbcolli_header *h = &in->header;
@@ -154,12 +148,13 @@ static int nbcolli_is_valid(const nbcolli_incoming *in)
     if (h->type >= NBCOLLI_TYPES)
         return 0;
     const struct nbcolli_rule *rule = &nbcolli_rules[h->type];
+    uint32_t freed = h->status == NBCOLL_ERR_MISMATCH && h->number != UINT32_MAX;
     return (rule->belongs == NBCOLLI_OF_ENDPOINT) == (h->comm == NBCOLLI_NO_COMM) &&
            nbcolli_is_valid_payload(rule->carries, in) && h->status < 64 && rule->statuses >> h->status & 1 &&
            h->bytes >= rule->least && h->bytes <= rule->most &&
            nbcolli_is_valid_credit(in->link, in->source, h->credits) &&
            (h->type != NBCOLLI_REVOKE || h->count < UINT64_MAX - h->tag) &&
-           (h->type != NBCOLLI_LOST || nbcolli_is_valid_lost(h));
+           (h->type != NBCOLLI_LOST || (h->tag < UINT64_MAX && h->count <= freed));
 }
 
 /* And may one of this communicator? */

@@ -293,13 +293,12 @@ static void nbcolli_send_go(nbcolli_op *op)
     const nbcoll_step_view *v = &run->schedule->step[op->step];
     nbcoll_memory region = nbcolli_op_region(op);
     size_t bytes = region.bytes;
-    void *memory = region.at;
 
     if (bytes == 0 || (bytes <= run->comm->config.eager && bytes <= op->pair->payload)) {
         op->phase = NBCOLLI_SENT_EAGER;
         nbcolli_spend(run, bytes);
         uint64_t channel = run->is_small ? nbcolli_channel_name(op) : 0;
-        nbcolli_op_send(op, NBCOLLI_EAGER, channel << 32 | bytes, memory, bytes);
+        nbcolli_op_send(op, NBCOLLI_EAGER, channel << 32 | bytes, region.at, bytes);
     } else if (nbcolli_has_departed(run->comm, v->peer)) {
         nbcolli_run_deserted(run, v->peer);
     } else {

@@ -111,25 +111,18 @@ void nbcolli_op_put_begin(nbcolli_op *op)
     nbcolli_op_copy(op);
 }
 
-/* Is it memory of nbcoll_mem_alloc that is registered already? */
-static int nbcolli_op_lies_in_area(nbcolli_op *op, const nbcolli_link *link, nbcoll_memory region)
-{
-    const nbcolli_area *area = link->transport.shared ? NULL : nbcolli_area_around(link, region);
-
-    if (area)
-        op->mine = (nbcolli_registered){(size_t)((unsigned char *)region.at - area->base), area->registration};
-    return area != NULL;
-}
-
 int nbcolli_op_register(nbcolli_op *op, uint32_t access)
 {
     const nbcolli_link *link = op->post.link;
     const nbcoll_bulk *bulk = link->transport.bulk;
     nbcoll_memory region = nbcolli_op_region(op);
+    const nbcolli_area *area = link->transport.shared ? NULL : nbcolli_area_around(link, region);
 
     nbcolli_op_deregister(op); /* a sender's for a get: its peer could not get, and asks for a put */
-    if (nbcolli_op_lies_in_area(op, link, region))
+    if (area) { /* memory of nbcoll_mem_alloc, which is registered already */
+        op->mine = (nbcolli_registered){(size_t)((unsigned char *)region.at - area->base), area->registration};
         return 1;
+    }
     op->mine.offset = 0;
     if (bulk->register_memory(link->endpoint, op->post.peer, region.at, region.bytes, access,
                               &op->mine.registration) != NBCOLL_OK)
