@@ -53,6 +53,14 @@ void nbcolli_request_aim(nbcolli_request *r, const void *send, void *recv)
     nbcolli_moves_aim(r->kept, send, recv);
 }
 
+/* A function of its own: nbcolli_request_open ends with it, and so saves no registers. */
+static __attribute__((noinline)) nbcolli_request *nbcolli_request_open_of_more(nbcoll_comm *comm, nbcoll_schedule *s,
+                                                                               const void *send, void *recv,
+                                                                               size_t extent)
+{
+    return nbcolli_chunk_add(comm->context) ? nbcolli_request_open(comm, s, send, recv, extent) : NULL;
+}
+
 nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, const void *send, void *recv,
                                       size_t extent)
 {
@@ -64,8 +72,8 @@ nbcolli_request *nbcolli_request_open(nbcoll_comm *comm, nbcoll_schedule *s, con
         r->extent = extent;
         return r;
     }
-    if (!c->free_requests && !nbcolli_chunk_add(c))
-        return NULL;
+    if (!c->free_requests)
+        return nbcolli_request_open_of_more(comm, s, send, recv, extent);
     r = c->free_requests;
     c->free_requests = r->next;
     r->persistent = r->detached = r->calling = 0;
