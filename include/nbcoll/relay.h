@@ -316,7 +316,7 @@ NBCOLL_API nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_rela
  * `recv`), and rank r's comes to recv + r * bytes. Of a broadcast the root's `buffer` is read, those of others are
  * written. Buffers are lent until the operation has ended. Errors: ERR_NULL, ERR_COUNT (more than f fragments),
  * ERR_ROOT, ERR_BUSY (F operations are under way, or they are being opened or closed), ERR_UNSUPPORTED (they carry out
- * the communicator's calls), and that by which the relays are broken. */
+ * the communicator's calls), ERR_FORKED, and that by which the relays are broken. */
 NBCOLL_API nbcoll_status nbcoll_relays_allgather(nbcoll_relays *relays, const void *send, void *recv, size_t bytes,
                                                  uint64_t *operation);
 NBCOLL_API nbcoll_status nbcoll_relays_bcast(nbcoll_relays *relays, void *buffer, size_t bytes, int root,
@@ -326,19 +326,19 @@ NBCOLL_API nbcoll_status nbcoll_relays_bcast(nbcoll_relays *relays, void *buffer
  * store. OK, NBCOLL_PENDING (wait: ERR_TIMEOUT after `timeout` ns, the operation goes on), or how it ended: what
  * requests end with (nbcoll.h; ERR_MISMATCH also where ranks passed other bytes, or another operation). Of one that
  * ended before it is OK. Errors: ERR_NULL, ERR_REQUEST (no such operation was started; the communicator's calls have no
- * numbers). */
+ * numbers), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_relays_test(nbcoll_relays *relays, uint64_t operation);
 NBCOLL_API nbcoll_status nbcoll_relays_wait(nbcoll_relays *relays, uint64_t operation, uint64_t timeout);
 
 /* Has the block of this rank come, whoever else is late? OK or NBCOLL_PENDING; this rank's own has, when it is stored.
- * It progresses nothing; test does. Errors: ERR_NULL, ERR_RANK, ERR_REQUEST. */
+ * It progresses nothing; test does. Errors: ERR_NULL, ERR_RANK, ERR_REQUEST, ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *relays, uint64_t operation, int rank);
 
 /* Closes the relays, collectively, and frees all. Operations that others have started, and this rank has not, are
  * dropped here. OK, or ERR_TIMEOUT after `timeout` ns: call it again. Broken relays close at once, whatever others do.
  * So do relays that this rank has not yet seen open (test and wait returned PENDING or ERR_TIMEOUT): that gives them up
  * for all. The opening of others ends, or what they have opened breaks, with ERR_CANCELLED (by agents perhaps
- * ERR_PEER_LOST), and all may open others. Errors: ERR_NULL, ERR_BUSY (an operation is under way). */
+ * ERR_PEER_LOST), and all may open others. Errors: ERR_NULL, ERR_BUSY (an operation is under way), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_relays_close(nbcoll_relays *relays, uint64_t timeout);
 
 NBCOLLI_END

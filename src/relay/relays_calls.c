@@ -24,12 +24,21 @@ nbcoll_status nbcoll_relays_open(nbcoll_comm *comm, const nbcoll_relays_config *
     return s == NBCOLL_OK && nbcolli_relays_carry(*out) ? nbcolli_relays_take_calls(*out) : s;
 }
 
+/* OK: an operation may begin. */
+static nbcoll_status nbcolli_relays_may_begin(const nbcoll_relays *r)
+{
+    if (nbcolli_is_forked(r->context))
+        return NBCOLL_ERR_FORKED;
+    return nbcolli_relays_carry(r) ? NBCOLL_ERR_UNSUPPORTED : NBCOLL_OK;
+}
+
 nbcoll_status nbcoll_relays_allgather(nbcoll_relays *r, const void *send, void *recv, size_t bytes, uint64_t *operation)
 {
     if (!r || !operation || (bytes && !recv))
         return NBCOLL_ERR_NULL;
-    if (nbcolli_relays_carry(r))
-        return NBCOLL_ERR_UNSUPPORTED;
+    nbcoll_status s = nbcolli_relays_may_begin(r);
+    if (s != NBCOLL_OK)
+        return s;
     return nbcolli_relays_begin_operation(r, (nbcolli_relays_operation){.recv = recv, .bytes = bytes, .root = -1}, send,
                                           operation);
 }
@@ -40,8 +49,9 @@ nbcoll_status nbcoll_relays_bcast(nbcoll_relays *r, void *buffer, size_t bytes, 
         return NBCOLL_ERR_NULL;
     if (root < 0 || root >= r->ranks)
         return NBCOLL_ERR_ROOT;
-    if (nbcolli_relays_carry(r))
-        return NBCOLL_ERR_UNSUPPORTED;
+    nbcoll_status s = nbcolli_relays_may_begin(r);
+    if (s != NBCOLL_OK)
+        return s;
     return nbcolli_relays_begin_operation(r, (nbcolli_relays_operation){.recv = buffer, .bytes = bytes, .root = root},
                                           NULL, operation);
 }
@@ -59,6 +69,8 @@ nbcoll_status nbcoll_relays_test(nbcoll_relays *r, uint64_t operation)
 {
     if (!r)
         return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(r->context))
+        return NBCOLL_ERR_FORKED;
     if (nbcolli_relays_carry(r))
         return operation ? NBCOLL_ERR_REQUEST : nbcolli_relays_look(r);
     if (operation > r->last)
@@ -71,6 +83,8 @@ nbcoll_status nbcoll_relays_wait(nbcoll_relays *r, uint64_t operation, uint64_t 
 {
     if (!r)
         return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(r->context))
+        return NBCOLL_ERR_FORKED;
     uint64_t deadline = nbcolli_deadline(&r->arena.host, timeout);
     nbcolli_waiter w = {0};
     nbcoll_status s;
@@ -87,6 +101,8 @@ nbcoll_status nbcoll_relays_arrived(const nbcoll_relays *r, uint64_t operation, 
         return NBCOLL_ERR_NULL;
     if (rank < 0 || rank >= r->ranks)
         return NBCOLL_ERR_RANK;
+    if (nbcolli_is_forked(r->context))
+        return NBCOLL_ERR_FORKED;
     if (!operation || nbcolli_relays_carry(r) || operation > r->last)
         return NBCOLL_ERR_REQUEST;
     const nbcolli_relays_operation *o = nbcolli_relays_operation_at(r, operation);

@@ -50,6 +50,8 @@ nbcoll_status nbcoll_relays_close(nbcoll_relays *r, uint64_t timeout)
 {
     if (!r)
         return NBCOLL_ERR_NULL;
+    if (nbcolli_is_forked(r->context))
+        return NBCOLL_ERR_FORKED;
     if (nbcolli_relays_carry(r))
         return nbcolli_relays_close_calls(r, timeout);
     for (uint32_t i = 0; i < r->config.at_once && r->status == NBCOLL_OK; i++)

@@ -80,6 +80,18 @@ static bool is_of_another(const plan *p, int comm)
     return comm != p->item[p->fault[0].at].comm;
 }
 
+/* Nothing happens but that ranks die. */
+static bool only_deaths(const plan *p)
+{
+    for (int k = 0; k < p->faults; k++)
+        if (p->fault[k].kind != FAULT_DEATH)
+            return false;
+    for (int n = 0; n < p->items; n++)
+        if (p->item[n].cancels || p->item[n].differs)
+            return false;
+    return !p->agent_fails;
+}
+
 static const char *is_without_cause(const actor *a, const item *i, nbcoll_status status, const nbcoll_failure *failure)
 {
     static const struct {
@@ -103,7 +115,8 @@ static const char *is_without_cause(const actor *a, const item *i, nbcoll_status
     if (s->plan.has_agents && s->bad_anywhere &&
         (status == NBCOLL_ERR_PEER_LOST || status == NBCOLL_ERR_CANCELLED || status == NBCOLL_ERR_MISMATCH))
         return NULL;
-    if (status == NBCOLL_ERR_CANCELLED && s->bad_anywhere && i && has_relays(&s->plan, i->comm))
+    if (status == NBCOLL_ERR_CANCELLED && s->bad_anywhere && i && has_relays(&s->plan, i->comm) &&
+        !only_deaths(&s->plan))
         return NULL;
     if (!of[status].causes)
         return "no operation ends like that";
