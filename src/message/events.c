@@ -405,6 +405,13 @@ static void nbcolli_message_gone(nbcolli_executor *e, int rank)
         nbcolli_receives_end(m, NBCOLL_ANY_SOURCE, rank);
 }
 
+/* What was under way with it is in neither list once its gets and puts are back. */
+static size_t nbcolli_message_elsewhere(const nbcolli_executor *e, int rank)
+{
+    const nbcoll_messages *m = (const nbcoll_messages *)(const void *)e;
+    return m->at[rank].sends.first || m->at[rank].receives.first ? 0 : m->active;
+}
+
 /* This rank's own send, which is kept. */
 static void nbcolli_cancel_to_self(nbcoll_messages *m, nbcolli_request *r)
 {
@@ -457,6 +464,7 @@ const nbcolli_executor_table nbcolli_messages_do = {.start = nbcolli_message_sta
                                                     .message = nbcolli_message_arrives,
                                                     .line = nbcolli_message_line,
                                                     .gone = nbcolli_message_gone,
+                                                    .elsewhere = nbcolli_message_elsewhere,
                                                     .await = nbcolli_message_await,
                                                     .abandon = nbcolli_messages_abandon,
                                                     .free = nbcolli_messages_free_with};

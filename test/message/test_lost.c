@@ -148,6 +148,30 @@ static void who_is_declared_lost_ends_its_messages_only(void **state)
         }
 }
 
+/* The receives need never end. */
+static void who_is_declared_lost_learns_it_though_others_wait_for_each_other(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_request waits, q[4];
+        int in[2] = {3, 4}, is[2] = {0, 0};
+        party p;
+        party_open(&p, 3, variant, NULL, NULL);
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_irecv(&is[r], 1, NBCOLL_INT, 1 - r, 2, p.m[r], NULL, &q[r]));
+        EXPECT(OK, nbcoll_ibarrier(p.w.comm[2], &waits));
+        EXPECT(OK, nbcoll_comm_declare_lost(p.w.comm[0], 2));
+        assert_int_equal(party_end(&p, &waits), NBCOLL_ERR_PEER_LOST);
+        for (int r = 0; r < 2; r++)
+            EXPECT(PENDING, nbcoll_test(&q[r]));
+        for (int r = 0; r < 2; r++)
+            EXPECT(OK, nbcoll_isend(&in[r], 1, NBCOLL_INT, 1 - r, 2, p.m[r], &q[2 + r]));
+        world_finish(&p.w, 4, q);
+        assert_true(is[0] == 4 && is[1] == 3);
+        party_close(&p);
+    }
+}
+
 /* ---- death --------------------------------------------------------------------------------------------------- */
 
 /* Rank 1 dies while messages of all kinds are under way. */
@@ -208,6 +232,7 @@ int main(void)
         cmocka_unit_test(what_it_has_sent_before_can_be_received),
         cmocka_unit_test(a_receive_from_any_source_waits_while_somebody_is_there),
         cmocka_unit_test(who_is_declared_lost_ends_its_messages_only),
+        cmocka_unit_test(who_is_declared_lost_learns_it_though_others_wait_for_each_other),
         cmocka_unit_test(survivors_go_on_with_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,8 @@ typedef struct nbcolli_executor_table {
     int (*message)(nbcolli_executor *e, const struct nbcolli_incoming *in);
     int (*line)(nbcolli_executor *e, const struct nbcolli_link *link, const nbcoll_line_arrival *line);
     void (*gone)(nbcolli_executor *e, int rank);
+    /* So many of its active ones copy nothing from or to that lost member. Null: that is not known. */
+    size_t (*elsewhere)(const nbcolli_executor *e, int rank);
     /* From a wait in a context of one thread, outside: polls for this active one alone, for a short time. Or null. */
     void (*await)(nbcolli_executor *e, struct nbcolli_request *r);
     /* Its context is abandoned: names to `lend` the host's memory that others or a transport may still touch, and never

@@ -51,10 +51,18 @@ static int nbcolli_copies_with(const nbcolli_run *run, int home)
     return 0;
 }
 
+/* May an operation of the communicator copy from or to that member's memory? All that may ends soon: it has broken.
+ * What may not, as a message from another rank, need never end. */
+static int nbcolli_may_copy_with(const nbcoll_comm *comm, int rank)
+{
+    size_t elsewhere = 0;
+    for (const nbcolli_executor *e = comm->executors; e; e = e->next)
+        elsewhere += e->does->elsewhere ? e->does->elsewhere(e, rank) : 0;
+    return comm->active > elsewhere;
+}
+
 /* May a get of ours still read its memory, by any endpoint? If this rank is starved only posts in flight count: its
- * communicators have broken. Else each operation of its communicators counts, since an executor does not say whose
- * memory it reads. Runs end soon there. Messages between others need not: till they end, nobody of these tells the rank
- * that it is given up. It is late then, and reads nothing that is given back meanwhile. */
+ * communicators have broken. */
 static int nbcolli_may_read(const nbcolli_link *link, int peer)
 {
     int home = link->member[peer], is_starved = link->starved;
@@ -63,7 +71,7 @@ static int nbcolli_may_read(const nbcolli_link *link, int peer)
         if (comm->link != link->home || !comm->active)
             continue;
         for (int rank = 0; rank < comm->size && !is_starved; rank++)
-            if (comm->peer[rank].home == home)
+            if (comm->peer[rank].home == home && nbcolli_may_copy_with(comm, rank))
                 return 1;
         for (uint32_t k = 0; k < comm->config.slots && is_starved; k++)
             if (nbcolli_copies_with(comm->slot[k].active, home))
