@@ -198,8 +198,9 @@ NBCOLL_API void nbcoll_topology_free(nbcoll_topology *topology);
  *     has not ended. On a rank that starts it later it ends so, too, or well, if all blocks are there. Other calls go
  *     on. A cancelled call that waits for room ends in its turn;
  *   - a call that is cancelled before the relays are open breaks them on all ranks: all calls under way, and all later
- *     ones, end with ERR_CANCELLED, until relays are closed. A lost rank and ranks out of step break them likewise:
- *     with ERR_PEER_LOST or ERR_MISMATCH on ranks that find it, on others with the same or with ERR_CANCELLED;
+ *     ones, end with ERR_CANCELLED, until relays are closed. A lost rank breaks them likewise, with ERR_PEER_LOST (by
+ *     agents perhaps ERR_CANCELLED), and so do ranks out of step: with ERR_MISMATCH on ranks that find it, on others
+ *     with the same or with ERR_CANCELLED;
  *   - types that pack need memory: F P blocks of `carries` bytes, and up to 64 bytes for each of the F. The first such
  *     call of a rank takes it (ERR_MEMORY: the call has not begun here), the closing gives it back. If packing fails
  *     the call ends with ERR_CALL here, and on other ranks as if it were cancelled; if unpacking fails, it ends so on

@@ -239,6 +239,8 @@ void nbcolli_relays_out_of_step(nbcoll_relays *r);
 
 /* All ranks are told that nothing goes on over a flow. It takes no memory. */
 void nbcolli_relays_break_flow(nbcoll_relays *r, const nbcolli_relays_flow *flow);
+/* Each flow, where one says who is lost: so others hear that, too, and not that this rank has cancelled. */
+void nbcolli_relays_break_lost(nbcoll_relays *r);
 
 /* Relays with their operations, and nothing else; gives that back. ERR_MEMORY. */
 nbcoll_status nbcolli_relays_new(nbcoll_comm *comm, const nbcoll_relays_config *config, const nbcoll_host *host,

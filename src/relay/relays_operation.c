@@ -58,6 +58,17 @@ void nbcolli_relays_break_flow(nbcoll_relays *r, const nbcolli_relays_flow *flow
         nbcolli_relays_break_comm(r, flow->comm, r->rank, NBCOLL_ERR_CANCELLED);
 }
 
+void nbcolli_relays_break_lost(nbcoll_relays *r)
+{
+    nbcoll_failure failure = {.status = NBCOLL_OK};
+    for (int i = 0; i < nbcolli_relays_flows(r) && failure.status != NBCOLL_ERR_PEER_LOST; i++)
+        if (nbcolli_relays_any_flow(r, i)->comm)
+            nbcoll_comm_failure(nbcolli_relays_any_flow(r, i)->comm, &failure);
+    for (int i = 0; i < nbcolli_relays_flows(r) && failure.status == NBCOLL_ERR_PEER_LOST; i++)
+        if (nbcolli_relays_any_flow(r, i)->comm)
+            nbcolli_relays_break_comm(r, nbcolli_relays_any_flow(r, i)->comm, failure.rank, NBCOLL_ERR_PEER_LOST);
+}
+
 nbcoll_status nbcolli_relays_copy_config(const nbcoll_relays_config *from, nbcoll_relays_config *to, nbcoll_host *host)
 {
     *to = (nbcoll_relays_config)NBCOLL_RELAYS_DEFAULTS;

@@ -163,6 +163,8 @@ int nbcolli_relays_break(nbcoll_relays *r)
 {
     nbcolli_relays_flow *flow = &r->stream[r->rank].fragments;
     int is_told = r->is_revoked;
+    if (!r->is_revoked && r->status == NBCOLL_ERR_PEER_LOST)
+        nbcolli_relays_break_lost(r);
     if (!r->is_revoked)
         nbcolli_relays_break_flow(r, &r->closing);
     for (uint32_t i = 0; i < flow->places && !r->is_revoked; i++) {
