@@ -3,9 +3,9 @@
  * Groups: some ranks of a communicator make one of their own, in an order of its own, and use it; the others do
  * nothing. Where something bad has happened a rank gives up what does not end in time, since a member may not come.
  *
- * From edition 25 on, where nothing bad happens, some groups grow: the first ranks of the list have a group already
- * when the others join. Members come late, and those that have a timeout may end a try: then all try again, without
- * one. */
+ * From edition 25 on some groups grow: the first ranks of the list have a group already when the others join. Members
+ * come late, and those that have a timeout may end a try: then all try again, without one. Beside faults, from edition
+ * 27 on, there are no timeouts. */
 #include <stdlib.h>
 
 #include "rank.h"
@@ -78,7 +78,7 @@ static nbcoll_status finish(gathering *x, nbcoll_request *request)
     return status;
 }
 
-static void use(gathering *x, nbcoll_comm *made)
+static nbcoll_status use(gathering *x, int members, nbcoll_comm *made)
 {
     rank *r = x->rank;
     int32_t mine = x->list[x->me], all[RANKS_MOST];
@@ -86,7 +86,7 @@ static void use(gathering *x, nbcoll_comm *made)
     nbcoll_status status;
     int tries = 0;
 
-    if (nbcoll_comm_rank(made) != x->me || nbcoll_comm_size(made) != x->members)
+    if (nbcoll_comm_rank(made) != x->me || nbcoll_comm_size(made) != members)
         storm_find(r->storm, "rank %d, item %d: number %d of %d in its group", r->actor->rank, x->index,
                    nbcoll_comm_rank(made), nbcoll_comm_size(made));
     while ((status = nbcoll_iallgather(&mine, all, 1, NBCOLL_INT32, made, &request)) == NBCOLL_ERR_MEMORY &&
@@ -98,9 +98,36 @@ static void use(gathering *x, nbcoll_comm *made)
         judge_end(r->actor, x->item, x->index, status, NULL, NULL);
         storm_cause(r->storm, r->actor->rank, BAD_QUITS); /* it frees the group, in which the others have started */
     }
-    for (int k = 0; k < x->members && status == NBCOLL_OK; k++)
+    for (int k = 0; k < members && status == NBCOLL_OK; k++)
         if (all[k] != x->list[k] && !(r->storm->bad_anywhere & BAD_HEADER) && !r->storm->ends && !r->actor->is_dead)
             storm_find(r->storm, "rank %d, item %d: member %d is another one", r->actor->rank, x->index, k);
+    return status;
+}
+
+/* Of the first `members` of the list: a group of the communicator, or of the endpoint. It is used, and *made is null or
+ * to be freed. False: something has ended badly. */
+static bool make(gathering *x, int members, bool is_second, nbcoll_comm **made)
+{
+    rank *r = x->rank;
+    int world[RANKS_MOST], tries = 0;
+    nbcoll_request request;
+    nbcoll_status status;
+    *made = NULL;
+
+    for (int k = 0; k < members && is_second; k++)
+        world[k] = plan_member(&r->storm->plan, x->item->comm, r->actor->rank, x->list[k]);
+    while ((status = is_second ? nbcoll_comm_icreate_among(r->context, r->endpoint, members, world, x->index, NULL,
+                                                           made, &request)
+                               : nbcoll_comm_icreate_group(r->comm[x->item->comm], members, x->list, x->index, made,
+                                                           &request)) != NBCOLL_OK)
+        if (status == NBCOLL_ERR_PEER_LOST) { /* among the members, who have a communicator for their votes */
+            judge_end(r->actor, x->item, x->index, status, NULL, NULL);
+            storm_cause(r->storm, r->actor->rank, BAD_LEFT);
+            return false;
+        } else if (!rank_is_refused(r, x->index, status, tries++))
+            return false;
+    status = finish(x, &request);
+    return status == NBCOLL_OK && use(x, members, *made) == NBCOLL_OK;
 }
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
@@ -180,12 +207,25 @@ static void grow_all(gathering *x)
                    r->actor->rank, x->index, nbcoll_status_name(status), tries);
 }
 
+static void grow_beside_faults(gathering *x)
+{
+    int few = (x->members + 1) / 2;
+    nbcoll_comm *smaller = NULL, *larger = NULL;
+
+    if (x->me >= few || make(x, few, false, &smaller))
+        make(x, x->members, true, &larger);
+    if (smaller)
+        free_group(x, smaller);
+    if (larger)
+        free_group(x, larger);
+}
+
 /* Over the endpoint itself: that must be the context's only one. */
 static bool grows(const gathering *x)
 {
     const plan *p = &x->rank->storm->plan;
-    return p->edition >= EDITION_OF_FORMS && p->nets == 1 && !plan_has_faults(p) && !p->has_agents && !p->late_tags &&
-           !p->few_serials && mix(x->item->salt, 92) % 2;
+    return p->edition >= EDITION_OF_FORMS && p->nets == 1 && !p->has_agents && !p->late_tags && !p->few_serials &&
+           (p->edition >= EDITION_OF_MISHAPS || !plan_has_faults(p)) && mix(x->item->salt, 92) % 2;
 }
 
 void groups_run(rank *r, int n)
@@ -193,27 +233,16 @@ void groups_run(rank *r, int n)
     const item *i = &r->storm->plan.item[n];
     place_in at = r->storm->plan.place[i->comm][r->actor->rank];
     gathering x = {.rank = r, .item = i, .index = n, .ranks = at.size};
-    nbcoll_comm *made = NULL;
-    nbcoll_request request;
-    nbcoll_status status;
-    int tries = 0;
+    nbcoll_comm *made;
 
     draw_list(&x, at.rank);
     if (x.me < 0)
         return;
     if (grows(&x)) {
-        grow_all(&x);
+        (plan_has_faults(&r->storm->plan) ? grow_beside_faults : grow_all)(&x);
         return;
     }
-    while ((status = nbcoll_comm_icreate_group(r->comm[i->comm], x.members, x.list, n, &made, &request)) != NBCOLL_OK)
-        if (status == NBCOLL_ERR_PEER_LOST) { /* among the members, who have a communicator for their votes */
-            judge_end(r->actor, i, n, status, NULL, NULL);
-            storm_cause(r->storm, r->actor->rank, BAD_LEFT);
-            return;
-        } else if (!rank_is_refused(r, n, status, tries++))
-            return;
-    if (finish(&x, &request) != NBCOLL_OK)
-        return;
-    use(&x, made);
-    free_group(&x, made);
+    make(&x, x.members, false, &made);
+    if (made)
+        free_group(&x, made);
 }

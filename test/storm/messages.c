@@ -4,8 +4,8 @@
  * each starts its sends in that order, and its receives before, after or between them: exact ones, in up to three
  * rounds, or with wildcards. What a receive gets is known by its sender and its length, which no two of a pair share.
  * With wildcards a receive for anything, or (from edition 25 on) a probe, takes what the others leave; who has all its
- * messages cancels the rest. From edition 25 on some rounds end with a ring of nbcoll_sendrecv. Where something bad has
- * happened a rank gives up what does not end in time: then that must end. */
+ * messages cancels the rest. From edition 25 on some rounds end with a ring of nbcoll_sendrecv; from edition 27 on also
+ * beside faults. Where something bad has happened a rank gives up what does not end in time: then that must end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +37,11 @@ typedef struct post { /* a send or a receive */
     nbcoll_status status;
 } post;
 
+typedef struct ring {
+    nbcoll_message_info info;
+    unsigned char send[5000], recv[5000 + 2 * GUARDS];
+} ring;
+
 typedef struct exchange {
     rank *rank;
     const item *item;
@@ -52,6 +57,7 @@ typedef struct exchange {
     bool probes, has_rings;
     uint64_t since; /* something has ended, or begun */
     bool gives_up;
+    ring *ring;     /* the last one's buffers: they stay the library's after a timeout */
 } exchange;
 
 /* ---- what is sent ------------------------------------------------------------------------------------------------ */
@@ -87,7 +93,8 @@ static void draw_letters(exchange *x)
     bool has_forms = x->rank->storm->plan.edition >= EDITION_OF_FORMS;
     x->probes = has_forms && x->mode != EXACT && mix(x->item->salt, 61) % 2;
     x->has_rings = has_forms && x->mode == EXACT && mix(x->item->salt, 62) % 2 &&
-                   !plan_has_faults(&x->rank->storm->plan) && !x->rank->storm->plan.few_serials;
+                   !x->rank->storm->plan.few_serials &&
+                   (x->rank->storm->plan.edition >= EDITION_OF_MISHAPS || !plan_has_faults(&x->rank->storm->plan));
 }
 
 static unsigned char byte_of(const exchange *x, int k, int round, size_t at)
@@ -507,31 +514,47 @@ static void wait_all(exchange *x)
     }
 }
 
+/* It may end so: `is_right` is what it has got if that is well. */
+static bool may_end_round(exchange *x, nbcoll_status status, bool is_right, int next, int last)
+{
+    storm *s = x->rank->storm;
+    if (status == NBCOLL_OK)
+        return is_right;
+    if (!plan_has_faults(&s->plan))
+        return false;
+    if (status == NBCOLL_ERR_TIMEOUT || status == NBCOLL_ERR_NO_SLOT) {
+        x->gives_up = true;
+        storm_cause(s, x->rank->actor->rank, BAD_ENDED);
+        return true;
+    }
+    return (status == NBCOLL_ERR_PEER_LOST && (has_left(x, next) || has_left(x, last))) ||
+           !judge_message(x->rank->actor, x->item, -1, status, false);
+}
+
 /* To the next rank, and from the one before. */
 static void go_round(exchange *x)
 {
     rank *r = x->rank;
     int next = (x->at + 1) % x->ranks, last = (x->at + x->ranks - 1) % x->ranks;
     size_t bytes = x->item->salt % 5000, room = bytes + (size_t)rank_choose(r, 2) * GUARDS;
-    unsigned char *send = malloc(bytes + 1), *recv = malloc(room + GUARDS);
-    nbcoll_message_info info = {.source = NONE};
+    ring *of = x->ring = x->ring ? x->ring : malloc(sizeof *of);
 
-    memset(recv, 0xee, room + GUARDS);
+    of->info = (nbcoll_message_info){.source = NONE};
+    memset(of->recv, 0xee, room + GUARDS);
     for (size_t at = 0; at < bytes; at++)
-        send[at] = byte_of(x, LETTERS_MOST + x->at, x->round, at);
-    nbcoll_status status = nbcoll_sendrecv(send, bytes, NBCOLL_BYTE, next, TAG_OF_RINGS, recv, room, NBCOLL_BYTE, last,
-                                           TAG_OF_RINGS, x->messages, &info, NBCOLL_FOREVER);
-    bool is_right = status == NBCOLL_OK && info.source == last && info.tag == TAG_OF_RINGS && info.bytes == bytes &&
-                    is_filled(recv + bytes, room - bytes + GUARDS);
+        of->send[at] = byte_of(x, LETTERS_MOST + x->at, x->round, at);
+    nbcoll_status status = nbcoll_sendrecv(of->send, bytes, NBCOLL_BYTE, next, TAG_OF_RINGS, of->recv, room,
+                                           NBCOLL_BYTE, last, TAG_OF_RINGS, x->messages, &of->info,
+                                           plan_has_faults(&r->storm->plan) ? PATIENCE : NBCOLL_FOREVER);
+    bool is_right = of->info.source == last && of->info.tag == TAG_OF_RINGS && of->info.bytes == bytes &&
+                    is_filled(of->recv + bytes, room - bytes + GUARDS);
     for (size_t at = 0; at < bytes; at++)
-        is_right &= recv[at] == byte_of(x, LETTERS_MOST + last, x->round, at) &&
-                    send[at] == byte_of(x, LETTERS_MOST + x->at, x->round, at);
+        is_right &= of->recv[at] == byte_of(x, LETTERS_MOST + last, x->round, at) &&
+                    of->send[at] == byte_of(x, LETTERS_MOST + x->at, x->round, at);
     storm_note(r->storm, r->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, status);
-    if (!is_right && is_judged(x))
+    if (!may_end_round(x, status, is_right, next, last) && is_judged(x))
         storm_find(r->storm, "rank %d, item %d: sendrecv ends with %s, or with another message", r->actor->rank,
                    x->index, nbcoll_status_name(status));
-    free(send);
-    free(recv);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -614,7 +637,7 @@ void messages_run(rank *r, int n)
             wait_all(x);
             judge_order(x);
             judge_sent(x);
-            if (x->has_rings)
+            if (x->has_rings && !x->gives_up)
                 go_round(x);
             if (x->round + 1 < rounds)
                 forget_posts(x);
@@ -622,6 +645,7 @@ void messages_run(rank *r, int n)
         r->messages = NULL;
         close_messages(x);
         free_posts(x);
+        free(x->ring);
     }
     free(x);
 }

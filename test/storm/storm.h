@@ -210,7 +210,8 @@ enum {
     EDITION_OF_LOSSES = 22,
     EDITION_OF_ROUTES = 24,
     EDITION_OF_FORMS = 25,
-    EDITION = 25
+    EDITION = 25,
+    EDITION_OF_MISHAPS = 27 /* drawn only if asked for: soaked.txt has what it finds */
 };
 
 /* What of a seed is to be left out, for shrinking. */
