@@ -102,20 +102,20 @@ static unsigned char byte_of(const exchange *x, int k, int round, size_t at)
     return (unsigned char)(x->item->salt + (uint64_t)k * 41 + (uint64_t)round * 13 + at * 7 + at / 251);
 }
 
-static bool is_letter(const exchange *x, int k, int round, const unsigned char *memory)
+static bool is_letter(const exchange *x, int k, int round, size_t bytes, const unsigned char *memory)
 {
-    for (size_t at = 0; at < x->letter[k].bytes; at++)
+    for (size_t at = 0; at < bytes; at++)
         if (memory[at] != byte_of(x, k, round, at))
             return false;
     return true;
 }
 
-/* Of this round; or, where one before may not have been sent, of another one. */
-static bool is_received(const exchange *x, int k, const unsigned char *memory)
+/* Of this round; or, where one before may not have been sent, or was not received, of another one. */
+static bool is_received(const exchange *x, int k, size_t bytes, const unsigned char *memory)
 {
-    bool is_right = is_letter(x, k, x->round, memory);
+    bool is_right = is_letter(x, k, x->round, bytes, memory);
     for (int round = 0; round < x->item->times && x->rank->storm->bad_anywhere; round++)
-        is_right |= is_letter(x, k, round, memory);
+        is_right |= is_letter(x, k, round, bytes, memory);
     return is_right;
 }
 
@@ -172,7 +172,7 @@ static const char *what_is_got(exchange *x, post *p)
     l->is_got = true;
     if ((p->status == NBCOLL_ERR_TRUNCATED) != (l->bytes > p->bytes))
         return "it is longer, or is not";
-    return p->status == NBCOLL_OK && !is_received(x, k, p->memory) ? "its bytes are wrong" : NULL;
+    return p->status == NBCOLL_OK && !is_received(x, k, l->bytes, p->memory) ? "its bytes are wrong" : NULL;
 }
 
 static const char *what_is_wrong(exchange *x, post *p)
@@ -183,7 +183,7 @@ static const char *what_is_wrong(exchange *x, post *p)
 
     if (wrong)
         return wrong;
-    if (p->sends && !is_letter(x, p->letter, x->round, p->memory))
+    if (p->sends && !is_letter(x, p->letter, x->round, x->letter[p->letter].bytes, p->memory))
         return "what was sent has changed";
     if (!is_filled(p->memory + p->bytes, GUARDS) || (!p->sends && is_kept && !is_filled(p->memory, p->bytes)))
         return "memory was touched";
@@ -547,10 +547,9 @@ static void go_round(exchange *x)
                                            NBCOLL_BYTE, last, TAG_OF_RINGS, x->messages, &of->info,
                                            plan_has_faults(&r->storm->plan) ? PATIENCE : NBCOLL_FOREVER);
     bool is_right = of->info.source == last && of->info.tag == TAG_OF_RINGS && of->info.bytes == bytes &&
-                    is_filled(of->recv + bytes, room - bytes + GUARDS);
-    for (size_t at = 0; at < bytes; at++)
-        is_right &= of->recv[at] == byte_of(x, LETTERS_MOST + last, x->round, at) &&
-                    of->send[at] == byte_of(x, LETTERS_MOST + x->at, x->round, at);
+                    is_filled(of->recv + bytes, room - bytes + GUARDS) &&
+                    is_received(x, LETTERS_MOST + last, bytes, of->recv) &&
+                    is_letter(x, LETTERS_MOST + x->at, x->round, bytes, of->send);
     storm_note(r->storm, r->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, status);
     if (!may_end_round(x, status, is_right, next, last) && is_judged(x))
         storm_find(r->storm, "rank %d, item %d: sendrecv ends with %s, or with another message", r->actor->rank,
