@@ -26,16 +26,16 @@ static const int variants[] = {0, 2, 4, 6, 7, 8, 9, 10, 11};
 #define VARIANTS (sizeof variants / sizeof *variants)
 
 static unsigned char in[MOST][LONG], out[MOST][LONG];
-static atomic_int left = -1; /* allocations that agents still get; -1: all */
+static atomic_int left = -1, left_to_ranks = -1; /* allocations that agents, and ranks, still get; -1: all */
 
 static void *take(void *user, size_t bytes, size_t align)
 {
-    (void)user;
-    int had = atomic_load(&left);
+    atomic_int *of = user;
+    int had = atomic_load(of);
     if (had == 0)
         return NULL;
     if (had > 0)
-        atomic_fetch_sub(&left, 1);
+        atomic_fetch_sub(of, 1);
     return aligned_alloc(align, (bytes + align - 1) / align * align);
 }
 
@@ -76,7 +76,9 @@ static nbcoll_status end_of(scene *s, nbcoll_request *q)
 
 static void scene_open_over(scene *s, int ranks, int variant, size_t routes)
 {
-    const nbcoll_host host = {.size = sizeof host, .alloc = take, .free = give};
+    const nbcoll_host host = {.size = sizeof host, .user = &left, .alloc = take, .free = give};
+    const nbcoll_context_config context = {
+        .size = sizeof context, .host = {.size = sizeof host, .user = &left_to_ranks, .alloc = take, .free = give}};
     const nbcoll_agent_config config = {.size = sizeof config, .host = &host};
     const nbcoll_messages_config messages = {.size = sizeof messages, .routes = routes};
     nbcoll_loopback_config loopback = world_variant(variant, 7);
@@ -86,7 +88,7 @@ static void scene_open_over(scene *s, int ranks, int variant, size_t routes)
     memset(s, 0, sizeof *s);
     left = -1;
     loopback.pairs = nbcoll_loopback_pairs();
-    world_open_contexts(w, ranks, &loopback, NULL);
+    world_open_contexts(w, ranks, &loopback, &context);
     for (int r = 0; r < ranks; r++) {
         nbcoll_comm_config comm = NBCOLL_COMM_DEFAULTS;
         EXPECT(OK, nbcoll_agent_open(w->endpoint[r], &config, &s->agent[r]));
@@ -501,6 +503,44 @@ static void without_memory_for_routes_messages_go_as_others_do(void **state)
     }
 }
 
+/* At any moment of the first message or of later ones: each ends; and if all end well, what has come is right. */
+static void a_rank_that_is_refused_memory_ends_what_it_carries(void **state)
+{
+    (void)state;
+    for (int has_route = 0; has_route < 2; has_route++)
+        for (int allowed = 0, ends_well = 0; !ends_well; allowed++) {
+            nbcoll_request q[12];
+            nbcoll_status begun[12], status;
+            scene s;
+            scene_open(&s, 2);
+            if (has_route)
+                one(&s, 1);
+            assert_true(allowed < 200);
+            atomic_store(&left_to_ranks, allowed);
+            for (int i = 0; i < 6; i++) {
+                begun[i] = nbcoll_isend(in[i], LONG, NBCOLL_BYTE, 1, TAG, s.p.m[0], &q[i]);
+                steps(&s, i == 3 ? 50 : 0);
+                begun[6 + i] = nbcoll_irecv(out[i], LONG, NBCOLL_BYTE, 0, TAG, s.p.m[1], NULL, &q[6 + i]);
+            }
+            steps(&s, 2000);
+            ends_well = 1;
+            for (int i = 0; i < 12; i++) {
+                status = begun[i] == NBCOLL_OK ? nbcoll_test(&q[i]) : begun[i];
+                if (status == NBCOLL_PENDING) { /* its partner could not be started */
+                    nbcoll_cancel(q[i]);
+                    status = end_of(&s, &q[i]);
+                }
+                assert_true(status == NBCOLL_OK || status == NBCOLL_ERR_MEMORY || status == NBCOLL_ERR_PEER_LOST ||
+                            status == NBCOLL_ERR_CANCELLED);
+                ends_well &= status == NBCOLL_OK;
+            }
+            atomic_store(&left_to_ranks, -1);
+            for (int i = 0; i < 6 && ends_well; i++)
+                assert_true(party_is(out[i], LONG, i));
+            scene_close(&s);
+        }
+}
+
 /* Its sender's agent closes a route of which the first announcement is late: the receiver is told once, and once more
  * when that has come. */
 static void a_route_that_ends_before_its_first_announcement_is_asked_about_once_more(void **state)
@@ -655,6 +695,7 @@ int main(void)
         cmocka_unit_test(beyond_the_limits_messages_go_as_others_do),
         cmocka_unit_test(an_agent_that_is_cancelled_costs_no_message),
         cmocka_unit_test(without_memory_for_routes_messages_go_as_others_do),
+        cmocka_unit_test(a_rank_that_is_refused_memory_ends_what_it_carries),
         cmocka_unit_test(a_route_that_ends_before_its_first_announcement_is_asked_about_once_more),
         cmocka_unit_test(what_is_carried_of_a_rank_that_is_lost_ends),
         cmocka_unit_test(what_is_carried_to_a_rank_that_leaves_ends),
