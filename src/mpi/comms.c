@@ -6,11 +6,15 @@
 
 #include "door.h"
 
-enum { RANKS = 256 }; /* of a world, at most: NBCOLL_SHM_RANKS. Tags tell leaders apart by it */
+enum {
+    RANKS = 256, /* of a world, at most: NBCOLL_SHM_RANKS. Tags tell leaders apart by it */
+    IDLE = 16    /* so many communicators made early in vain, and this rank wants no more of them */
+};
 
 static int keyval = MPI_KEYVAL_INVALID;
 static nbcoll_comm *world; /* null: closed */
 static atomic_int made;    /* communicators that this rank has led */
+static atomic_int idle;    /* made early, and freed without a call; one less for each that had calls */
 
 void door_state_use(door_state *state)
 {
@@ -23,6 +27,8 @@ void door_state_leave(door_state *state)
     if (atomic_fetch_sub(&state->uses, 1) > 1)
         return;
     if (world) {
+        if (state->is_early && (!state->is_used || atomic_load(&idle) > 0))
+            atomic_fetch_add(&idle, state->is_used ? -1 : 1);
         nbcoll_neighbors_free(state->neighbors);
         if (state->comm != world)
             nbcoll_comm_free(state->comm);
@@ -43,7 +49,7 @@ bool door_comms_open(nbcoll_comm *comm)
 {
     door_state *state = malloc(sizeof *state);
     if (state && PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL) == MPI_SUCCESS) {
-        *state = (door_state){DOOR_FATE_SERVED, comm, NULL, 1};
+        *state = (door_state){.fate = DOOR_FATE_SERVED, .comm = comm, .uses = 1};
         if (PMPI_Comm_set_attr(MPI_COMM_WORLD, keyval, state) == MPI_SUCCESS) {
             world = comm;
             return true;
@@ -84,17 +90,20 @@ bool door_all(MPI_Comm comm, bool well)
     return PMPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && least;
 }
 
-/* Makes the communicator. All members call it, and all get one, or none. */
-static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails)
+/* Makes the communicator. All members call it, and all get one, or none. *later: some rank wants none until a call
+ * needs it. */
+static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails, bool early, bool *later)
 {
     nbcoll_comm *out = NULL;
-    int rank, said[2] = {-1, fails}, agreed[2];
+    int rank, said[] = {-1, fails, early && atomic_load(&idle) >= IDLE}, agreed[3] = {0};
     PMPI_Comm_rank(comm, &rank);
     if (rank == 0)
         said[0] = ranks[0] + RANKS * (atomic_fetch_add(&made, 1) % (1 << 22)); /* no other group has this tag now */
-    if (PMPI_Allreduce(said, agreed, 2, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || agreed[1])
+    bool well = PMPI_Allreduce(said, agreed, 3, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
+    *later = well && agreed[2];
+    if (!well || agreed[1] || agreed[2])
         return NULL;
-    bool well = nbcoll_comm_create_group(world, n, ranks, agreed[0], &out, NBCOLL_FOREVER) == NBCOLL_OK;
+    well = nbcoll_comm_create_group(world, n, ranks, agreed[0], &out, NBCOLL_FOREVER) == NBCOLL_OK;
     if (door_all(comm, well))
         return out;
     if (well)
@@ -104,9 +113,11 @@ static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails)
 
 static door_state passes[DOOR_FATE_COUNT]; /* of communicators that pass: their fate alone */
 
-/* Decides what becomes of a communicator. What is not agreed on here all members see alike. */
-static door_state *decide(MPI_Comm comm)
+/* Decides what becomes of a communicator, with `early` before a call needs that. What is not agreed on here all members
+ * see alike. Null: later. */
+static door_state *decide(MPI_Comm comm, bool early)
 {
+    bool later = false;
     int inter = 0, n = 0, topology = MPI_UNDEFINED, of_world = nbcoll_comm_size(world), ranks[RANKS];
     door_fate fate = DOOR_FATE_SERVED;
     PMPI_Comm_test_inter(comm, &inter);
@@ -119,14 +130,16 @@ static door_state *decide(MPI_Comm comm)
         fate = DOOR_FATE_STRANGERS;
     door_state *state = fate == DOOR_FATE_SERVED ? malloc(sizeof *state) : NULL;
     if (fate == DOOR_FATE_SERVED) {
-        nbcoll_comm *made_now = make(comm, n, ranks, !state);
+        nbcoll_comm *made_now = make(comm, n, ranks, !state, early, &later);
         if (made_now)
-            *state = (door_state){DOOR_FATE_SERVED, made_now, NULL, 1};
+            *state = (door_state){.fate = DOOR_FATE_SERVED, .comm = made_now, .uses = 1, .is_early = early};
         else
             fate = DOOR_FATE_UNMADE;
     }
     if (fate != DOOR_FATE_SERVED) {
         free(state);
+        if (later)
+            return NULL;
         state = &passes[fate];
         state->fate = fate;
     } else if (PMPI_Topo_test(comm, &topology) == MPI_SUCCESS && topology != MPI_UNDEFINED) {
@@ -145,13 +158,12 @@ door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state)
     if (!found && !may_wait)
         return DOOR_FATE_UNDECIDED;
     if (!found)
-        *state = decide(comm);
+        *state = decide(comm, false);
     return (*state)->fate;
 }
 
 void door_comm_made(MPI_Comm comm)
 {
-    door_state *state;
-    if (comm != MPI_COMM_NULL)
-        door_comm(comm, true, &state);
+    if (world && comm != MPI_COMM_NULL)
+        decide(comm, true);
 }

@@ -151,6 +151,8 @@ typedef struct door_state {
     door_fate fate; /* why it passes; or SERVED, by */
     nbcoll_comm *comm;
     nbcoll_neighbors *neighbors; /* null: it has no topology, or neighbourhood collectives pass */
+    bool is_early;               /* made before a call needed it */
+    atomic_bool is_used;         /* by a call */
     atomic_int uses;             /* 1 for the MPI's communicator, 1 for each operation; the last one frees it */
 } door_state;
 
@@ -158,7 +160,8 @@ typedef struct door_state {
 bool door_comms_open(nbcoll_comm *world);
 /* From now on no communicator has one of nbcoll's. */
 void door_comms_close(void);
-/* Decides what serves it, unless that is done. Collective over its members. MPI_COMM_NULL is accepted. */
+/* Of a communicator that has just been made: decides what serves it, if all its members want that, which call this.
+ * Where many have been freed without a call some rank does not. MPI_COMM_NULL is accepted. */
 void door_comm_made(MPI_Comm comm);
 /* What is decided on; a null state is CLOSED. With `may_wait` the first call decides, else UNDECIDED. */
 door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state);

@@ -12,6 +12,8 @@ int door_serves(door_operation *o, MPI_Comm comm)
         door_count(o->form, o->call, fate);
         return 0;
     }
+    if (!atomic_load_explicit(&o->state->is_used, memory_order_relaxed))
+        atomic_store_explicit(&o->state->is_used, true, memory_order_relaxed);
     o->comm = comm;
     o->ours = o->state->comm;
     o->neighbors = o->state->neighbors;
