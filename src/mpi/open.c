@@ -181,7 +181,9 @@ int MPI_Finalize(void)
 {
     if (reports)
         door_report();
-    if (context)
+    if (context) {
+        PMPI_Barrier(MPI_COMM_WORLD); /* all have ended what they started, and nobody leaves before that */
         close_door();
+    }
     return PMPI_Finalize();
 }
