@@ -3,7 +3,8 @@
 # What a start and a wait of 8 bytes over shm may take at each of two ranks when nobody waits, in instructions, with those
 # of the measuring program: 350 of a persistent request, 500 of another one, and of a blocking call no more than of that;
 # 5 % are allowed for other compilers. And what a scatter or gather of 8 bytes by cells takes of its root and of each other
-# rank, persistent, by start and tests, with the same 5 %. And a message (bench/message.c). Of the release build alone.
+# rank, persistent, by start and tests, with the same 5 %. And a message (bench/message.c). And, over loopback, a test
+# that finds nothing, and an empty start with its test (bench/overhead.c). Of the release build alone.
 program=$NBCOLL_BINARY/bench/path
 . "$NBCOLL_SOURCE/test/support/instructions.sh"
 
@@ -51,10 +52,22 @@ message()
 }
 message blocking 8 0 260
 message blocking 8 1 360
-message posted 1024 0 710
+message posted 1024 0 665
 message posted 1024 1 1010
-message window 8 0 555
-message window 8 1 785
+message window 8 0 515
+message window 8 1 760
+
+# overhead PART MOST
+overhead()
+{
+    program=$NBCOLL_BINARY/bench/overhead
+    count=$(($(instructions "$1" "$1") / 1000))
+    echo "overhead, $1: $count of at most $2"
+    [ "$count" -gt 0 ] && [ "$count" -le "$2" ] || failed=1
+}
+overhead test 372
+overhead start 548
+overhead persistent 162
 
 cells 4 scatter root 572
 cells 4 scatter leaf 371

@@ -138,11 +138,6 @@ NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_request_look(nbcoll_request *request
     return nbcolli_is_pending(state) ? NBCOLL_PENDING : NBCOLL_AGAIN;
 }
 
-static inline int nbcolli_is_unended(nbcoll_status looked)
-{
-    return looked == NBCOLL_AGAIN || looked == NBCOLL_PENDING;
-}
-
 /* The same with a pass, after a look that said PENDING. */
 static __attribute__((noinline)) nbcoll_status nbcolli_own_test(nbcoll_request *request)
 {
@@ -152,10 +147,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_own_test(nbcoll_request *
     nbcolli_own_enter(c);
     nbcolli_pass(c);
     nbcolli_own_unlock(c);
-    if (!c->ended && nbcolli_is_pending(nbcolli_state_of(r)))
-        return NBCOLL_PENDING;
-    nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_AGAIN ? nbcolli_test(request, 0) : s;
+    return !c->ended && nbcolli_is_pending(nbcolli_state_of(r)) ? NBCOLL_PENDING : nbcoll_test(request);
 }
 
 __attribute__((noinline)) nbcoll_status nbcoll_test(nbcoll_request *request)
@@ -226,11 +218,8 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
     nbcolli_request *r = nbcolli_request_find(request);
     if (!r || !leaves)
         return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
-    if (!nbcolli_is_active(r)) { /* it has ended meanwhile */
-        nbcoll_status ended = r->status;
-        nbcolli_request_release(c, r);
-        return nbcolli_leave(c, ended);
-    }
+    if (!nbcolli_is_active(r)) /* it has ended meanwhile */
+        return nbcolli_leave(c, nbcolli_take_end(c, &request));
     nbcoll_status s = nbcolli_request_expired(r);
     nbcoll_failure failure = c->failure; /* the deadline's */
     nbcolli_run_drop(r);
@@ -272,16 +261,15 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_reques
                                                                    nbcoll_status s, int leaves)
 {
     nbcoll_context *c = nbcolli_context_of(*request);
-
     uint64_t looks = nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
 
     if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
         looks = 1;
-    while (s == NBCOLL_AGAIN && c->replaying && --looks > 0) {
+    while (s == NBCOLL_AGAIN && c->replaying == nbcolli_entry_of(*request) && --looks > 0) {
         nbcolli_pause(c, looks);
         s = nbcolli_request_look(request);
     }
-    if (nbcolli_is_unended(s)) {
+    if (s == NBCOLL_PENDING || s == NBCOLL_AGAIN) {
         if (timeout)
             nbcolli_await(request, c);
         s = nbcoll_test(request);
@@ -294,12 +282,14 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
     if (!request || !request->at)
         return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_request_look(request);
-    return nbcolli_is_unended(s) ? nbcolli_wait_longer(request, timeout, s, 0) : s;
+    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, 0);
 }
 
 nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout)
 {
-    return started == NBCOLL_OK ? nbcolli_wait_longer(request, timeout, NBCOLL_PENDING, 1) : started;
+    if (started != NBCOLL_OK || !request->at)
+        return started;
+    return nbcolli_wait_longer(request, timeout, NBCOLL_PENDING, 1);
 }
 
 nbcoll_status nbcolli_wait_kept(nbcolli_request *r, uint64_t timeout)
@@ -497,10 +487,10 @@ nbcoll_status nbcoll_request_free(nbcoll_request *request)
     nbcolli_request *r;
     if (!request)
         return NBCOLL_ERR_NULL;
-    nbcoll_context *c = nbcolli_context_of(*request);
     nbcoll_status s = nbcolli_enter_request(*request, &r);
     if (s != NBCOLL_OK)
         return s;
+    nbcoll_context *c = r->context;
     nbcolli_caller_lock(c);
     if (!r->persistent)
         s = NBCOLL_ERR_REQUEST;
