@@ -50,7 +50,7 @@ nbcoll_status nbcolli_peek(nbcoll_request request)
 }
 
 /* The status of the request; if it has ended, reports the end. The lock is held. */
-NBCOLLI_ALWAYS_INLINE nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
+static nbcoll_status nbcolli_take_end(nbcoll_context *c, nbcoll_request *request)
 {
     nbcolli_request *r = nbcolli_request_find(*request);
     unsigned state = r ? nbcolli_state_of(r) : NBCOLLI_REQUEST_FREE;
@@ -144,7 +144,7 @@ static __attribute__((noinline)) nbcoll_status nbcolli_own_test(nbcoll_request *
     nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
 
-    nbcolli_own_enter(c);
+    nbcolli_try_lock(c);
     nbcolli_pass(c);
     nbcolli_own_unlock(c);
     return !c->ended && nbcolli_is_pending(nbcolli_state_of(r)) ? NBCOLL_PENDING : nbcoll_test(request);
@@ -245,35 +245,27 @@ static __attribute__((noinline)) nbcoll_status nbcolli_wait_on(nbcoll_request *r
     return s;
 }
 
-/* Lets an executor poll for this request alone, which is shorter than a pass. */
-static void nbcolli_await(const nbcoll_request *request, const nbcoll_context *c)
-{
-    nbcolli_request *r = nbcolli_entry_of(*request);
-
-    if (!(c->flags & NBCOLL_ANY_THREAD) && !nbcolli_is_forked(c) && nbcolli_is_of(r, request->generation) &&
-        nbcolli_is_active(r) && nbcolli_is_executed(r) && r->executor->does->await)
-        r->executor->does->await(r->executor, r);
-}
-
 /* The rest of a wait, after its first look. One that replays is polled before the wait enters, which would make it an
- * ordinary run: while spinning pays, or between yields to the ranks of this core. */
+ * ordinary run: while spinning pays, or between yields to the ranks of this core. An executor may poll for its request
+ * alone, which is shorter than a pass. */
 static __attribute__((noinline)) nbcoll_status nbcolli_wait_longer(nbcoll_request *request, uint64_t timeout,
                                                                    nbcoll_status s, int leaves)
 {
-    nbcoll_context *c = nbcolli_context_of(*request);
+    nbcolli_request *r = nbcolli_entry_of(*request);
+    nbcoll_context *c = r->context;
     uint64_t looks = nbcolli_takes_turns(c) ? NBCOLLI_REPLAY_YIELDS : NBCOLLI_REPLAY_LOOKS;
 
     if (!timeout || c->host.pause || (nbcolli_takes_turns(c) && timeout <= NBCOLLI_ROUND))
         looks = 1;
-    while (s == NBCOLL_AGAIN && c->replaying == nbcolli_entry_of(*request) && --looks > 0) {
+    while (s == NBCOLL_AGAIN && c->replaying == r && --looks > 0) {
         nbcolli_pause(c, looks);
         s = nbcolli_request_look(request);
     }
-    if (s == NBCOLL_PENDING || s == NBCOLL_AGAIN) {
-        if (timeout)
-            nbcolli_await(request, c);
+    if (s == NBCOLL_PENDING && timeout && !(c->flags & NBCOLL_ANY_THREAD) && nbcolli_is_active(r) &&
+        nbcolli_is_executed(r) && r->executor->does->await)
+        r->executor->does->await(r->executor, r);
+    if (s == NBCOLL_PENDING || s == NBCOLL_AGAIN)
         s = nbcoll_test(request);
-    }
     return s == NBCOLL_PENDING ? nbcolli_wait_on(request, timeout, leaves) : s;
 }
 

@@ -5,14 +5,6 @@
 
 #include "../comm/requests.h"
 
-/* Would nbcoll_test return PENDING now? */
-static inline int nbcolli_is_running(nbcoll_request request)
-{
-    const nbcolli_request *r = nbcolli_entry_of(request);
-    return r && !nbcolli_is_forked(r->context) && nbcolli_is_of(r, request.generation) &&
-           nbcolli_is_pending(nbcolli_state_of(r));
-}
-
 /* What test would return now; changes nothing, and makes no pass. AGAIN: OK, since there is nothing to wait for. */
 nbcoll_status nbcolli_peek(nbcoll_request request);
 

@@ -45,7 +45,7 @@ static void nbcolli_several_progress(const nbcolli_several *v, nbcoll_context *c
 /* The first request from `at` on that has not ended, or n. */
 static size_t nbcolli_next_active(const nbcolli_several *v, size_t at)
 {
-    while (at < v->n && !nbcolli_is_running(v->requests[at]))
+    while (at < v->n && nbcolli_peek(v->requests[at]) != NBCOLL_PENDING)
         at++;
     return at < v->n ? at : v->n;
 }
@@ -90,16 +90,16 @@ static void nbcolli_several_look(nbcolli_several *v)
     v->contexts = 0;
     v->pending = v->first = n;
     for (size_t i = 0; i < n; i++) {
-        int is_active = nbcolli_is_running(v->requests[i]);
         nbcoll_context *c = nbcolli_context_of(v->requests[i]);
-        if (is_active && c != last) {
+        nbcoll_status s = nbcolli_peek(v->requests[i]);
+        if (s == NBCOLL_PENDING && c != last) {
             nbcolli_several_progress(v, last = c);
-            is_active = nbcolli_is_running(v->requests[i]);
+            s = nbcolli_peek(v->requests[i]);
         }
-        if (is_active) {
+        if (s == NBCOLL_PENDING) {
             nbcolli_several_add(v, c);
             v->pending = v->pending < n ? v->pending : i;
-        } else if (v->first == n && !v->all && nbcolli_peek(v->requests[i]) != NBCOLL_AGAIN)
+        } else if (v->first == n && s != NBCOLL_AGAIN)
             v->first = i;
         v->is_one &= !c || c == one || (!one && !(c->flags & NBCOLL_ANY_THREAD));
         one = c ? c : one;

@@ -87,18 +87,6 @@ static int nbcolli_has_moved(nbcoll_context *const c[], size_t n)
 
 /* ---- passing time ------------------------------------------------------------------------------------------------ */
 
-/* Nanoseconds to the deadline, which the first call sets. The host's clock is called without the lock, as its pause
- * is. */
-static uint64_t nbcolli_waiter_left(nbcolli_waiter *w, nbcoll_context *c, uint64_t timeout)
-{
-    nbcolli_go_outside(c);
-    if (w->looks == 0)
-        w->deadline = nbcolli_deadline(&c->host, timeout);
-    uint64_t left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
-    nbcolli_come_back(c);
-    return left;
-}
-
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
 {
     nbcoll_context *c = contexts[0];
@@ -115,8 +103,13 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
             timeout = 0;
     if (timeout == 0)
         left = 0;
-    else if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0))
-        left = nbcolli_waiter_left(w, c, timeout);
+    else if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
+        nbcolli_go_outside(c); /* the host's clock is called without the lock, as its pause is */
+        if (w->looks == 0)
+            w->deadline = nbcolli_deadline(&c->host, timeout);
+        left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
+        nbcolli_come_back(c);
+    }
     if (left == 0) {
         nbcolli_waiter_end(w);
         return 0;

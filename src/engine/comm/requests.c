@@ -100,21 +100,8 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
     return c->chunks == NBCOLLI_REQUEST_CHUNKS ? NBCOLL_ERR_LIMIT : NBCOLL_ERR_MEMORY;
 }
 
-/* Drops a schedule that has left the cache, and is used no more. The only thread of a context may come here without the
+/* One without a run of its own, or whose schedule is evicted. The only thread of a context may come here without the
  * lock, which the host's functions must find taken. */
-static __attribute__((noinline)) void nbcolli_request_drops(nbcoll_context *c, nbcoll_schedule *s)
-{
-    uintptr_t before = atomic_load_explicit(&c->lock, memory_order_relaxed); /* relaxed, all: of one thread */
-    int is_own = !(c->flags & NBCOLL_ANY_THREAD);
-
-    if (is_own)
-        atomic_store_explicit(&c->lock, 1, memory_order_relaxed);
-    nbcolli_schedule_drop(s);
-    if (is_own)
-        atomic_store_explicit(&c->lock, before, memory_order_relaxed);
-}
-
-/* One without a run of its own, or whose schedule is evicted. */
 static __attribute__((noinline)) void nbcolli_request_let_go(nbcoll_context *c, nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
@@ -123,8 +110,14 @@ static __attribute__((noinline)) void nbcolli_request_let_go(nbcoll_context *c, 
         nbcolli_run_drop(r);
     r->next = c->free_requests;
     c->free_requests = r;
-    if (s && --s->users == 0 && s->evicted)
-        nbcolli_request_drops(c, s);
+    if (!s || --s->users || !s->evicted) /* else it has left the cache */
+        return;
+    int is_outside = !(c->flags & NBCOLL_ANY_THREAD) && !atomic_load_explicit(&c->lock, memory_order_relaxed);
+    if (is_outside)
+        atomic_store_explicit(&c->lock, 1, memory_order_relaxed); /* relaxed, all: of one thread */
+    nbcolli_schedule_drop(s);
+    if (is_outside)
+        atomic_store_explicit(&c->lock, 0, memory_order_relaxed);
 }
 
 /* One with a run of its own waits for the next start of its schedule, as it was opened. */

@@ -50,14 +50,6 @@ static inline int nbcolli_try_lock_shared(nbcoll_context *c)
     return atomic_compare_exchange_strong_explicit(&c->lock, &nobody, me, memory_order_seq_cst, memory_order_seq_cst);
 }
 
-/* For the only thread of a context, which is not inside. */
-static inline void nbcolli_own_enter(nbcoll_context *c)
-{
-    if (c->replaying)
-        nbcolli_replay_give_way(c);
-    nbcolli_own_lock(c);
-}
-
 /* Contexts of one thread have the lock, too: it keeps out calls from inside host functions. The holder takes operations
  * that other threads have handed over. */
 NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
@@ -73,7 +65,9 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
     }
     if (atomic_load_explicit(&c->lock, memory_order_relaxed)) /* relaxed: of one thread */
         return 0;
-    nbcolli_own_enter(c);
+    if (c->replaying)
+        nbcolli_replay_give_way(c);
+    nbcolli_own_lock(c);
     return 1;
 }
 

@@ -261,16 +261,6 @@ void nbcolli_credits_in(nbcolli_pair *pair, uint32_t credits)
     }
 }
 
-/* Does the op look in vain: does its owner's first cell not show this operation? Once a rank has left, the op tells. */
-static inline int nbcolli_misses(const nbcolli_op *op)
-{
-    const nbcolli_run *run = op->run;
-
-    return op->phase == NBCOLLI_LOOKING && !run->comm->departed &&
-           atomic_load(&nbcolli_cell_at(run->comm, run->slot, run->schedule->step[op->step].peer, 0)->stamp) !=
-               run->tag + 1; /* seq_cst: the sleeper's second look */
-}
-
 int nbcolli_look_again(nbcoll_context *c, size_t looks)
 {
     int moved = 0, reader;
@@ -281,7 +271,9 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
         nbcolli_op *op = (nbcolli_op *)c->watched.first;
         nbcolli_run *run = op->run;
         nbcolli_list_leave(&op->item);
-        if (run->status == NBCOLL_OK ? nbcolli_misses(op) : nbcolli_exposure_is_held(op, &reader))
+        /* In vain, if the owner's first cell does not show this operation. Once a rank has left, the op tells */
+        int misses = op->phase == NBCOLLI_LOOKING && !run->comm->departed && !nbcolli_is_shown(op);
+        if (run->status == NBCOLL_OK ? misses : nbcolli_exposure_is_held(op, &reader))
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
             nbcolli_to_settle(run);
