@@ -82,14 +82,12 @@ static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *requ
     int is_pending = nbcolli_is_of(r, request->generation) && nbcolli_is_pending(nbcolli_state_of(r));
     if (is_pending && !passes && nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c))
         return NBCOLL_PENDING; /* a driver makes the passes, and has left no steps to calls */
-    if (!nbcolli_try_lock(c)) {
-        /* Another thread is inside, and advances pending operations. An end is reported once that thread is out: a wait
-         * that was woken for it would not be woken again. */
-        if (is_pending && !nbcolli_is_inside(c))
-            return NBCOLL_PENDING;
-        if ((s = nbcolli_enter(c)) != NBCOLL_OK)
-            return s;
-    }
+    /* Another thread that is inside advances pending operations. An end is reported once that thread is out: a wait
+     * that was woken for it would not be woken again. */
+    if (is_pending && !nbcolli_try_lock(c))
+        return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING;
+    if (!is_pending && (s = nbcolli_enter(c)) != NBCOLL_OK)
+        return s;
     if (is_pending)
         nbcolli_pass(c);
     int reports;

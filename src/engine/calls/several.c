@@ -199,8 +199,7 @@ static nbcoll_status nbcolli_several_take(const nbcolli_several *v, size_t n, co
         nbcoll_status s = nbcoll_test(&v->requests[at]);
         if (statuses)
             statuses[at] = s;
-        if (first == NBCOLL_OK)
-            first = s;
+        first = first == NBCOLL_OK ? s : first;
     }
     return first;
 }

@@ -151,14 +151,6 @@ static inline nbcolli_cell *nbcolli_cell_at(const nbcoll_comm *comm, const nbcol
     return (nbcolli_cell *)(void *)(comm->area[owner] + slot->at + comm->layout.cells) + cell;
 }
 
-/* Does the owner's first cell show the fetch's operation? */
-static inline int nbcolli_is_shown(const nbcolli_op *op)
-{
-    const nbcolli_run *run = op->run;
-    int owner = run->schedule->step[op->step].peer;
-    return atomic_load(&nbcolli_cell_at(run->comm, run->slot, owner, 0)->stamp) == run->tag + 1; /* for sleepers, too */
-}
-
 /* Where each reader's own part of an INLINED exposure lies, from its cell on. */
 static inline size_t nbcolli_spread_at(int owner, int reader, size_t bytes)
 {

@@ -272,7 +272,9 @@ int nbcolli_look_again(nbcoll_context *c, size_t looks)
         nbcolli_run *run = op->run;
         nbcolli_list_leave(&op->item);
         /* In vain, if the owner's first cell does not show this operation. Once a rank has left, the op tells */
-        int misses = op->phase == NBCOLLI_LOOKING && !run->comm->departed && !nbcolli_is_shown(op);
+        int owner = run->schedule->step[op->step].peer;
+        int misses = op->phase == NBCOLLI_LOOKING && !run->comm->departed &&
+                     atomic_load(&nbcolli_cell_at(run->comm, run->slot, owner, 0)->stamp) != run->tag + 1;
         if (run->status == NBCOLL_OK ? misses : nbcolli_exposure_is_held(op, &reader))
             nbcolli_watch(op);
         else if (run->status != NBCOLL_OK)
