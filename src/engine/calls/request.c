@@ -272,7 +272,7 @@ nbcoll_status nbcoll_wait(nbcoll_request *request, uint64_t timeout)
     if (!request || !request->at)
         return request ? NBCOLL_OK : NBCOLL_ERR_NULL;
     nbcoll_status s = nbcolli_request_look(request);
-    return s == NBCOLL_OK ? s : nbcolli_wait_longer(request, timeout, s, 0);
+    return s == NBCOLL_PENDING || s == NBCOLL_AGAIN ? nbcolli_wait_longer(request, timeout, s, 0) : s;
 }
 
 nbcoll_status nbcolli_wait_or_leave(nbcoll_status started, nbcoll_request *request, uint64_t timeout)
