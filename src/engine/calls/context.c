@@ -114,12 +114,11 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
                                            : NBCOLL_ERR_TRANSPORT;
 }
 
-#define NBCOLLI_LINK_RANK (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + sizeof(int) + 1)
-
 /* Bytes of a link and the arrays behind it: pairs, and notes about each rank. */
 static size_t nbcolli_link_memory(int ranks)
 {
-    return sizeof(nbcolli_link) + (size_t)ranks * NBCOLLI_LINK_RANK;
+    return sizeof(nbcolli_link) +
+           (size_t)ranks * (sizeof(nbcolli_pair) + sizeof(nbcoll_transport_error) + sizeof(int) + 1);
 }
 
 /* Takes the memory for bad news beforehand: for each link some posts in the pool, and for each of its ranks one for the
@@ -155,12 +154,9 @@ static int nbcolli_is_crowded(const nbcolli_link *link)
 
 static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, nbcolli_link **out)
 {
-    nbcolli_link *link;
-    nbcoll_status s;
-
     if (ep->ranks < 1 || ep->rank < 0 || ep->rank >= ep->ranks)
         return NBCOLL_ERR_ABI;
-    link = nbcolli_alloc(&c->host, nbcolli_link_memory(ep->ranks), 64);
+    nbcolli_link *link = nbcolli_alloc(&c->host, nbcolli_link_memory(ep->ranks), 64);
     if (!link)
         return NBCOLL_ERR_MEMORY;
     memset(link, 0, nbcolli_link_memory(ep->ranks));
@@ -175,7 +171,7 @@ static nbcoll_status nbcolli_link_open(nbcoll_context *c, nbcoll_endpoint *ep, n
     link->executed_comm = NBCOLLI_NO_COMM;
     for (int i = 0; i < ep->ranks; i++)
         link->member[i] = i;
-    s = nbcolli_table_read(link);
+    nbcoll_status s = nbcolli_table_read(link);
     if (link->limits.receives && link->limits.receives < link->credits)
         link->credits = link->limits.receives;
     if (s == NBCOLL_OK)
@@ -289,17 +285,15 @@ static nbcoll_status nbcolli_context_config_read(const nbcoll_context_config *gi
 nbcoll_status nbcoll_context_create(uint32_t abi, const nbcoll_context_config *given, nbcoll_context **out)
 {
     nbcoll_context_config config;
-    nbcoll_context *c;
-    nbcoll_status s;
 
     if (abi != NBCOLL_ABI)
         return NBCOLL_ERR_ABI;
     if (!out)
         return NBCOLL_ERR_NULL;
-    s = nbcolli_context_config_read(given, &config);
+    nbcoll_status s = nbcolli_context_config_read(given, &config);
     if (s != NBCOLL_OK)
         return s;
-    c = nbcolli_alloc(&config.host, sizeof *c, 64);
+    nbcoll_context *c = nbcolli_alloc(&config.host, sizeof *c, 64);
     if (!c)
         return NBCOLL_ERR_MEMORY;
     memset(c, 0, sizeof *c);

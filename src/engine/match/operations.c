@@ -25,16 +25,6 @@ typedef struct nbcolli_meaning {
     nbcolli_fit fit;  /* what the op is doing */
 } nbcolli_meaning;
 
-/* The run's step at the other end of the message. */
-static nbcolli_op *nbcolli_op_meant(nbcolli_run *run, const nbcolli_header *h)
-{
-    const nbcoll_schedule *s = run->schedule;
-    int sends = h->type == NBCOLLI_FIN || h->type == NBCOLLI_CTS || h->type == NBCOLLI_WANT;
-    nbcoll_step step =
-        nbcolli_find_message(sends ? s->send : s->recv, sends ? s->sends : s->recvs, (int)h->source, h->number);
-    return step == NBCOLL_START ? NULL : &run->op[s->op[step]];
-}
-
 /* A fragment is of bytes that have not come. */
 static int nbcolli_data_fits(const nbcolli_op *op, const nbcolli_incoming *in)
 {
@@ -74,12 +64,16 @@ static nbcolli_fit nbcolli_op_fits(const nbcolli_op *op, const nbcolli_incoming 
 /* A failed run, too, awaits answers about memory that it has lent. */
 static nbcolli_meaning nbcolli_meant(nbcoll_comm *comm, const nbcolli_incoming *in)
 {
-    nbcolli_type type = (nbcolli_type)in->header.type;
-    int settles = type == NBCOLLI_FIN || type == NBCOLLI_CTS || type == NBCOLLI_PUT;
-    nbcolli_meaning m = {nbcolli_find_run(comm, in->header.tag), NULL, NBCOLLI_UNWANTED};
+    const nbcolli_header *h = &in->header;
+    int answers = h->type == NBCOLLI_FIN || h->type == NBCOLLI_CTS, settles = answers || h->type == NBCOLLI_PUT;
+    nbcolli_meaning m = {nbcolli_find_run(comm, h->tag), NULL, NBCOLLI_UNWANTED};
 
     if (m.run && (m.run->status == NBCOLL_OK || settles)) {
-        m.op = nbcolli_op_meant(m.run, &in->header);
+        const nbcoll_schedule *s = m.run->schedule;
+        int sends = answers || h->type == NBCOLLI_WANT; /* the step at the other end of the message */
+        nbcoll_step step =
+            nbcolli_find_message(sends ? s->send : s->recv, sends ? s->sends : s->recvs, (int)h->source, h->number);
+        m.op = step == NBCOLL_START ? NULL : &m.run->op[s->op[step]];
         m.fit = nbcolli_op_fits(m.op, in);
     }
     return m;

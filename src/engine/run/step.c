@@ -131,28 +131,20 @@ int nbcolli_op_register(nbcolli_op *op, uint32_t access)
     return 1;
 }
 
-/* Is its peer gone? Then it can neither get nor put, and is stuck. */
-static int nbcolli_op_is_cut(nbcolli_op *op)
-{
-    uint8_t loss = op->post.link->loss[op->post.peer];
-
-    if (loss == NBCOLLI_HERE)
-        return 0;
-    op->post.where = NBCOLLI_STUCK;
-    if (!(loss & NBCOLLI_CUT))
-        nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
-    return 1;
-}
-
 void nbcolli_op_copy(nbcolli_op *op)
 {
     nbcolli_link *link = op->post.link;
     const nbcoll_bulk *bulk = link->transport.bulk;
     const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &op->mine.registration;
+    uint8_t loss = link->loss[op->post.peer];
     nbcoll_posted said;
 
-    if (nbcolli_op_is_cut(op))
+    if (loss != NBCOLLI_HERE) { /* its peer is gone: it can neither get nor put */
+        op->post.where = NBCOLLI_STUCK;
+        if (!(loss & NBCOLLI_CUT))
+            nbcolli_run_deserted(op->run, op->run->schedule->step[op->step].peer);
         return;
+    }
     op->post.work.status = NBCOLL_OK;
     if (op->phase == NBCOLLI_PUTTING)
         said = bulk->put(link->endpoint, op->post.peer, &op->theirs.key, op->theirs.offset, local,
