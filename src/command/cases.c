@@ -351,8 +351,6 @@ void command_rules_read(const command *self, command_rules *rules, nbcoll_operat
 void command_rules_free(command_rules *rules)
 {
     free(rules->rules);
-    rules->rules = NULL;
-    rules->count = rules->room = 0;
 }
 
 void command_rules_words(const command *self, command_rules *rules, command_cases *cases, int words, char *word[])

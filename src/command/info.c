@@ -149,7 +149,7 @@ typedef struct finding {
 
 typedef struct trial {
     nbcoll_shm_id id;
-    finding found[RANKS][RANKS]; /* [rank][peer]; the last rank's own: ALLOCATED */
+    finding found[RANKS][MATTERS];
 } trial;
 
 static finding failed(nbcoll_status status)
@@ -199,12 +199,12 @@ static void live(void *user, int rank)
     nbcoll_endpoint *end = NULL;
     nbcoll_status status = nbcoll_shm_open(&config, &end);
     for (int peer = 0; peer < RANKS; peer++) {
-        if (status != NBCOLL_OK)
-            t->found[rank][peer] = failed(status);
-        else if (peer != rank)
-            t->found[rank][peer] = look(end, peer);
-        else if (rank == APART)
-            t->found[rank][peer] = reserve(end);
+        int about = rank == peer ? ALLOCATED : (rank == APART) != (peer == APART) ? PROCESSES : THREADS;
+        if (rank == peer && rank != APART)
+            continue;
+        finding f = status != NBCOLL_OK ? failed(status) : peer != rank ? look(end, peer) : reserve(end);
+        if (f.weight > t->found[rank][about].weight)
+            t->found[rank][about] = f;
     }
     if (end)
         nbcoll_endpoint_close(end);
@@ -218,13 +218,8 @@ static finding tell(const trial *t, int matter, nbcoll_status ended)
         told = failed(ended);
     told.weight = 0;
     for (int rank = 0; rank < RANKS; rank++)
-        for (int peer = 0; peer < RANKS; peer++) {
-            const finding *f = &t->found[rank][peer];
-            int is_pair = (rank == APART) != (peer == APART);
-            int about = rank != peer ? is_pair ? PROCESSES : THREADS : rank == APART ? ALLOCATED : MATTERS;
-            if (about == matter && f->weight > told.weight)
-                told = *f;
-        }
+        if (t->found[rank][matter].weight > told.weight)
+            told = t->found[rank][matter];
     return told;
 }
 

@@ -60,26 +60,19 @@ int row_same(const json_t *a, const json_t *b, const char *keys)
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-static int fitting(double us, int width)
-{
-    int digits = 3;
-    while (digits && snprintf(NULL, 0, "%.*f", digits, us) > width)
-        digits--;
-    return digits;
-}
-
 static void print_member(const json_t *row, const char *key, char kind, int width, int digits)
 {
     double real = row_real(row, key) / (kind == 'u' ? 1e3 : 1);
     const char *text = row_text(row, key);
-    if (kind == 'p')
+    if (kind == 'p') {
         real = real < -9.99 ? -999 : 100 * real;
-    if (kind == 'p')
         digits = 0;
+    }
     if (kind == 't')
         digits = real < 10 ? 2 : real < 100 ? 1 : 0;
     if (kind == 'u' && digits < 0)
-        digits = fitting(real, width);
+        for (digits = 3; digits && snprintf(NULL, 0, "%.*f", digits, real) > width;)
+            digits--;
     if (kind == 'n' && (int)strlen(text) > abs(width))
         printf("%s\n%*s", text, abs(width), "");
     else if (kind == 'c')

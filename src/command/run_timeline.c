@@ -87,11 +87,6 @@ static void number_operations(gathering *g)
 
 /* ---- the second look: what happened in them ---------------------------------------------------------------------- */
 
-static void add_end(ends *list, end one)
-{
-    command_append(&list->end, &list->used, &list->room, &one, sizeof one);
-}
-
 static int is_reading(nbcoll_kind kind)
 {
     return kind == NBCOLL_RECV || kind == NBCOLL_FETCH || kind == NBCOLL_FETCH_REDUCE;
@@ -149,10 +144,10 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
     if (kind != NBCOLL_JOIN)
         timeline_add(&g->t, &step);
     if (kind == NBCOLL_SEND || kind == NBCOLL_EXPOSE)
-        add_end(&g->from, one);
+        command_append(&g->from.end, &g->from.used, &g->from.room, &one, sizeof one);
     one.ns = now;
     if (is_reading(kind))
-        add_end(&g->to, one);
+        command_append(&g->to.end, &g->to.used, &g->to.room, &one, sizeof one);
 }
 
 /* A rank may have written anything, also since the first look, or when the time was over. */
