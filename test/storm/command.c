@@ -9,8 +9,8 @@
  *                                    a line of kept.c and as the command
  *
  * Cuts: --edition N, --ranks N, --items N, --skip A,B,..., --no-fault N, --only KIND (of faults: a number), --calm,
- * --no-forks, --over-shm (shm joins the ranks), --over-ofi (ofi does: in test_over_ofi). --quiet: of one seed only how it ended.
- * --coverage: also what was met.
+ * --no-forks, --over-shm (shm joins the ranks), --over-ofi (ofi does: in test_over_ofi). --quiet: of one seed only how
+ * it ended. --coverage: also what was met.
  * Status 1: one has failed; 2: no such option. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * fork: at a hook or slot of the library's, in the midst of whatever goes on there, a rank's process gets a child. That
- * one calls functions on all that it has inherited. Each is to say ERR_FORKED at once: it calls no hook, no function of
- * a transport's and nobody else, and writes to no memory that ranks share. The parent's job goes on as if there had been
- * no child: its hash is the same (test_storm.c). */
+ * fork: at a hook or slot, inside whatever call the rank is in, its process gets a child, which calls functions on all
+ * that it has inherited. Each says ERR_FORKED at once, calls no hook and no function of a transport's, and writes to no
+ * memory that ranks share. The parent's job goes on as if there had been no child: its hash is the same (test_storm.c).
+ */
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
