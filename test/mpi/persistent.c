@@ -81,7 +81,7 @@ static void fill(int c, int round)
 static void move(int c, int n, int root, int in_place, MPI_Datatype mine, MPI_Datatype theirs, MPI_Request *request)
 {
     int *f = from[c], *t = to[c], *k = counts[c], *d = displs[c], *e = byte_displs[c];
-    const void *send = in_place ? MPI_IN_PLACE : (void *)f, *at_root = in_place && rank == root ? MPI_IN_PLACE : (void *)f;
+    const void *send = in_place ? MPI_IN_PLACE : (void *)f, *at_root = rank == root ? send : f;
     for (int i = 0; i < size; i++) {
         types[c][i] = theirs;
         k[i] = (i * 5 + c) % (n + 1);
@@ -113,7 +113,7 @@ static void move(int c, int n, int root, int in_place, MPI_Datatype mine, MPI_Da
 static void combine(int c, int n, int root, int in_place, MPI_Datatype type, MPI_Op op, MPI_Request *request)
 {
     int *f = from[c], *t = to[c], *k = counts[c];
-    const void *send = in_place ? MPI_IN_PLACE : (void *)f, *at_root = in_place && rank == root ? MPI_IN_PLACE : (void *)f;
+    const void *send = in_place ? MPI_IN_PLACE : (void *)f, *at_root = rank == root ? send : f;
     for (int i = 0; i < size; i++)
         k[i] = (i * 5 + c) % (n + 1);
     switch (c % CALLS) {
