@@ -64,7 +64,8 @@ static void compose(void *in, void *inout, int *n, MPI_Datatype *type)
     MPI_Type_get_extent(*type, &lb, &extent);
     MPI_Type_get_true_extent(*type, &first, &span);
     for (int i = 0; i < *n; i++) {
-        unsigned *a = (unsigned *)((char *)in + i * extent + first), *b = (unsigned *)((char *)inout + i * extent + first);
+        unsigned *a = (unsigned *)((char *)in + i * extent + first);
+        unsigned *b = (unsigned *)((char *)inout + i * extent + first);
         size_t last = (size_t)span / sizeof(int) - 1;
         b[last] = b[0] * a[last] + b[last];
         b[0] = a[0] * b[0];
