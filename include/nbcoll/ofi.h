@@ -57,8 +57,9 @@ typedef struct nbcoll_ofi_config {
                              if there is another one] */
     const char *address;  /* of this machine, by which the others reach it: "10.0.0.1" [that of the domain] */
     uint32_t credits;     /* messages under way from one rank to another, 2 to 128 [16], and of no more than 132 KiB */
-    uint32_t payload;     /* of a buffer for a message, a multiple of 8 from 256 to 65536 [16384; 65536 of net and tcp]:
-                             limits.payload. With ofi_rxm at most 16320: what it sends at once */
+    uint32_t payload;     /* of a message, a multiple of 8 from 256 to 65536 [16384; 32768 of ofi_rxm; 65536 of net and
+                             tcp]: limits.payload. ofi_rxm is given it in pieces of 16384 bytes, at most half as many as
+                             credits: with few credits it is less */
     uint32_t lost_ms; /* a machine from which nothing has come for so long is lost, 1000 to 600000 [6000]. The kernel
                          counts in seconds: it may take up to one more, and never takes less than two. Below
                          3000 a single packet that the network drops is enough */

@@ -93,7 +93,7 @@ int conform(const nbcoll_ofi_config *usual, uint32_t promises, bool in_one_proce
     processes.destroy = destroy_board;
     processes.open = open_end;
     processes.payload = usual->payload                       ? usual->payload
-                        : strstr(usual->provider, "ofi_rxm") ? 16320
+                        : strstr(usual->provider, "ofi_rxm") ? 32768
                         : strcmp(usual->provider, "net") == 0 ? 65536
                                                              : 16384;
     processes.lost_ms = LOST_MS;

@@ -30,6 +30,7 @@ typedef struct fake {
     size_t inject;    /* bytes of a message that fi_inject takes */
     size_t piece;     /* bytes of a write, at most; 0: any */
     bool has_rma, has_fd;
+    bool is_rxm;      /* by its name */
     bool is_alone;    /* no socket connects: ENETUNREACH */
     unsigned refused; /* of 1000 posts: FI_EAGAIN */
     unsigned late;    /* what something takes at most: reads of a completion queue, or of the world's time */

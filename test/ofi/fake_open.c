@@ -291,7 +291,7 @@ int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service, u
     info->domain_attr->mr_key_size = fake_provider.mr_mode & FI_MR_RAW ? fake_provider.key_bytes : 8;
     info->domain_attr->name = strdup("fake");
     info->fabric_attr->name = strdup("fake");
-    info->fabric_attr->prov_name = strdup("fake");
+    info->fabric_attr->prov_name = strdup(fake_provider.is_rxm ? "fake;ofi_rxm" : "fake");
     *out = info;
     return 0;
 }

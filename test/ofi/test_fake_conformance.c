@@ -32,6 +32,8 @@ static const struct kind {
       .has_rma = true,
       .has_fd = true,
       .late = 20}},
+    {"as ofi_rxm, in pieces",
+     {.inject = 16384, .has_rma = true, .has_fd = true, .is_rxm = true, .late = 10, .refused = 300}},
     {"raw keys",
      {.mr_mode = FI_MR_RAW | FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_PROV_KEY,
       .key_bytes = 32,

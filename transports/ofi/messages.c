@@ -5,7 +5,8 @@
  * may not have arrived (watch.c), and a post is done at once. As many messages may be under way to a peer as there are
  * buffers for it, its credits, and as many bytes as a goodbye can repeat; the peer has receives for that many, which
  * all ranks share. Every message says how many have arrived; half of the credits, or of the bytes, are told apart.
- * See ofi.h. */
+ * A message that is longer than what ofi_rxm sends at once goes in pieces, each in a buffer of its own: the receiver
+ * appends the payloads of the others to the first one's. See ofi.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -74,13 +75,17 @@ static ssize_t nbcolli_ofi_inject(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
     return fi_sendmsg(e->messages, &what, FI_INJECT);
 }
 
-static int nbcolli_ofi_launch_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
+static nbcolli_ofi_front *nbcolli_ofi_front_at(unsigned char *wire)
+{
+    return (nbcolli_ofi_front *)(void *)wire;
+}
+
+/* Gives it to the provider. Or an error of libfabric. */
+static int nbcolli_ofi_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 {
     nbcolli_ofi_peer *p = b->peer;
 
-    nbcolli_ofi_front *front = (nbcolli_ofi_front *)(void *)b->wire;
-    front->taken = p->taken;
-    front->number = (uint16_t)(p->sent + 1);
+    nbcolli_ofi_front_at(b->wire)->taken = p->taken;
     bool is_copied = b->bytes <= e->info->tx_attr->inject_size;
     ssize_t said = is_copied ? nbcolli_ofi_inject(e, b)
                              : fi_send(e->messages, b->wire, b->bytes, b->desc, p->to, &b->context);
@@ -91,15 +96,41 @@ static int nbcolli_ofi_launch_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
     b->is_under_way = !is_copied;
     if (is_copied && b->is_quiet)
         nbcolli_ofi_idle(e, b);
-    if (!b->is_quiet) {
-        p->sent++;
-        p->kept += b->bytes;
-        b->next = NULL;
-        *p->flight_last = b;
-        p->flight_last = &b->next;
+    return 0;
+}
+
+/* It has the number that it was given, and a goodbye repeats it. */
+static void nbcolli_ofi_fly(nbcolli_ofi_peer *p, nbcolli_ofi_buffer *b)
+{
+    p->sent++;
+    p->kept += b->bytes;
+    b->next = NULL;
+    *p->flight_last = b;
+    p->flight_last = &b->next;
+}
+
+static int nbcolli_ofi_launch_send(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
+{
+    nbcolli_ofi_peer *p = b->peer;
+
+    if (!b->is_quiet && p->out)
+        return -FI_EAGAIN;
+    uint16_t next = p->out ? nbcolli_ofi_front_at(p->out->wire)->number : (uint16_t)(p->sent + 1);
+    nbcolli_ofi_front_at(b->wire)->number = next; /* a quiet one says which piece follows it */
+    int said = nbcolli_ofi_send(e, b);
+    if (said == 0 && !b->is_quiet) {
+        nbcolli_ofi_fly(p, b);
         nbcolli_ofi_give_back(e, b, NBCOLL_OK); /* of a put */
     }
-    return 0;
+    return said;
+}
+
+/* True: the provider has all pieces. */
+static bool nbcolli_ofi_send_out(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    while (p->out && nbcolli_ofi_send(e, p->out) == 0)
+        p->out = p->out->next;
+    return !p->out;
 }
 
 void nbcolli_ofi_sent(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
@@ -166,7 +197,7 @@ static nbcolli_ofi_front nbcolli_ofi_front_of(const nbcolli_ofi_end *e, nbcolli_
 
 static void nbcolli_ofi_write_front(const nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, nbcolli_ofi_kind kind)
 {
-    *(nbcolli_ofi_front *)(void *)b->wire = nbcolli_ofi_front_of(e, kind);
+    *nbcolli_ofi_front_at(b->wire) = nbcolli_ofi_front_of(e, kind);
 }
 
 bool nbcolli_ofi_say(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_kind kind, const void *payload, size_t bytes)
@@ -228,6 +259,49 @@ void nbcolli_ofi_own_arrive(nbcolli_ofi_end *e, nbcoll_arrival ***last)
 
 /* ---- posts ------------------------------------------------------------------------------------------------------- */
 
+/* Are there buffers for a message of so many bytes? */
+static bool nbcolli_ofi_has_room(const nbcolli_ofi_end *e, const nbcolli_ofi_peer *p, size_t bytes)
+{
+    const nbcolli_ofi_buffer *b = p->spare;
+    uint32_t pieces = nbcolli_ofi_pieces(e, bytes);
+
+    if (p->out || p->kept + bytes + (pieces - 1) * sizeof(nbcolli_ofi_front) > e->keeps)
+        return false;
+    while (b && --pieces)
+        b = b->next;
+    return b;
+}
+
+/* A piece: `front` bytes of it are there, or its header is, behind the transport's; and as much of the payload as fits.
+ * How much that is. */
+static size_t nbcolli_ofi_fill_piece(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t front, const char *payload,
+                                     size_t bytes)
+{
+    size_t its = bytes < e->piece - front ? bytes : e->piece - front;
+
+    nbcolli_ofi_write_front(e, b, its < bytes ? NBCOLLI_OFI_PART : NBCOLLI_OFI_MESSAGE);
+    if (its)
+        memcpy(b->wire + front, payload, its);
+    b->bytes = front + its;
+    b->doing = NBCOLLI_OFI_SENDS;
+    return its;
+}
+
+/* The other pieces of a message whose first one the provider has taken: they have their numbers now. */
+static void nbcolli_ofi_post_rest(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, const char *payload, size_t bytes)
+{
+    p->out = p->spare;
+    for (size_t its; bytes; payload += its, bytes -= its) {
+        nbcolli_ofi_buffer *b = p->spare;
+        p->spare = b->next;
+        its = nbcolli_ofi_fill_piece(e, b, sizeof(nbcolli_ofi_front), payload, bytes);
+        nbcolli_ofi_front_at(b->wire)->number = (uint16_t)(p->sent + 1);
+        nbcolli_ofi_fly(p, b);
+    }
+    if (!nbcolli_ofi_send_out(e, p))
+        nbcolli_ofi_is_due(e, p);
+}
+
 nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_header *header, const void *payload,
                                size_t bytes, nbcoll_work *work)
 {
@@ -243,16 +317,14 @@ nbcoll_posted nbcolli_ofi_post(nbcoll_endpoint *ep, int peer, const nbcoll_heade
     nbcolli_ofi_watch(e, p);
     if (!p->slab.at || !nbcolli_ofi_tell_move(e, p))
         nbcolli_ofi_is_refused_now(e);
-    else if (b && p->kept + NBCOLLI_OFI_FRONT + bytes <= e->keeps) {
+    else if (nbcolli_ofi_has_room(e, p, NBCOLLI_OFI_FRONT + bytes)) {
         nbcolli_ofi_buffer *next = b->next;
-        nbcolli_ofi_write_front(e, b, NBCOLLI_OFI_MESSAGE);
+        size_t its = nbcolli_ofi_fill_piece(e, b, NBCOLLI_OFI_FRONT, payload, bytes);
         memcpy(b->wire + sizeof(nbcolli_ofi_front), header, sizeof *header);
-        if (bytes)
-            memcpy(b->wire + NBCOLLI_OFI_FRONT, payload, bytes);
-        b->bytes = NBCOLLI_OFI_FRONT + bytes;
-        b->doing = NBCOLLI_OFI_SENDS;
         if (nbcolli_ofi_launch(e, b) == 0) {
             p->spare = next;
+            if (its < bytes)
+                nbcolli_ofi_post_rest(e, p, (const char *)payload + its, bytes - its);
             return NBCOLL_POST_DONE;
         }
         b->doing = NBCOLLI_OFI_IDLE;
@@ -310,7 +382,7 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
         next = due->next_due;
         due->is_due = false;
         if (due->state == NBCOLLI_OFI_HERE &&
-            (!nbcolli_ofi_tell_move(e, due) ||
+            (!nbcolli_ofi_send_out(e, due) || !nbcolli_ofi_tell_move(e, due) ||
              (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_say(e, due, NBCOLLI_OFI_TAKEN, NULL, 0))))
             nbcolli_ofi_is_due(e, due);
     }
@@ -365,23 +437,48 @@ static void nbcolli_ofi_fill(nbcoll_arrival *a, const nbcolli_ofi_peer *p, const
     memcpy(&a->header, wire + sizeof(nbcolli_ofi_front), sizeof(nbcoll_header));
 }
 
+/* Is it the next piece, of a message that a buffer holds? */
+static bool nbcolli_ofi_is_next(const nbcolli_ofi_end *e, const nbcolli_ofi_peer *p, unsigned char *wire, size_t bytes)
+{
+    return nbcolli_ofi_front_at(wire)->number == (uint16_t)(p->taken + 1) &&
+           bytes >= (p->in ? sizeof(nbcolli_ofi_front) : NBCOLLI_OFI_FRONT) &&
+           bytes + (p->in ? p->in_bytes - sizeof(nbcolli_ofi_front) : 0) <= NBCOLLI_OFI_FRONT + e->payload;
+}
+
+/* A piece has come. Its message and all of that one's bytes; null: more is to come. */
+static unsigned char *nbcolli_ofi_join(nbcolli_ofi_peer *p, unsigned char *wire, size_t *bytes)
+{
+    unsigned char *whole = p->in ? p->in : wire;
+    bool is_last = (nbcolli_ofi_front_at(wire)->rank_and_kind & 0xff) == NBCOLLI_OFI_MESSAGE;
+
+    p->taken++;
+    if (p->in) {
+        *bytes -= sizeof(nbcolli_ofi_front);
+        memmove(whole + p->in_bytes, wire + sizeof(nbcolli_ofi_front), *bytes);
+        *bytes += p->in_bytes;
+    }
+    p->in = is_last ? NULL : whole;
+    p->in_bytes = *bytes;
+    return is_last ? whole : NULL;
+}
+
 void nbcolli_ofi_late_arrive(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
 {
     nbcoll_arrival *a = p->late.at, **last = &e->late;
-    const unsigned char *at = (const unsigned char *)(a + e->credits), *end = (unsigned char *)a + p->late.bytes;
+    unsigned char *at = (unsigned char *)(a + e->credits), *end = (unsigned char *)a + p->late.bytes;
     uint64_t bytes;
 
     while (*last)
         last = &(*last)->next;
     for (; at < end; at += sizeof bytes + (bytes + 7) / 8 * 8) {
         memcpy(&bytes, at, sizeof bytes);
-        const unsigned char *wire = at + sizeof bytes;
-        if (bytes < NBCOLLI_OFI_FRONT || bytes > (size_t)(end - wire))
+        unsigned char *wire = at + sizeof bytes, *whole;
+        size_t its = bytes;
+        if (bytes < sizeof(nbcolli_ofi_front) || bytes > (size_t)(end - wire))
             return;
-        if (((const nbcolli_ofi_front *)(const void *)wire)->number != (uint16_t)(p->taken + 1))
+        if (!nbcolli_ofi_is_next(e, p, wire, its) || !(whole = nbcolli_ofi_join(p, wire, &its)))
             continue;
-        p->taken++;
-        nbcolli_ofi_fill(a, p, wire, bytes);
+        nbcolli_ofi_fill(a, p, whole, its);
         *last = a;
         last = &a++->next;
     }
@@ -403,18 +500,26 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
             nbcolli_ofi_moved(e, p, &moved);
         }
     }
-    if (p && !nbcolli_ofi_is_gone(p) && front.number != (uint16_t)(p->taken + 1)) /* the provider has lost one */
+    bool is_piece = kind == NBCOLLI_OFI_MESSAGE || kind == NBCOLLI_OFI_PART;
+    bool is_next = p && (is_piece ? nbcolli_ofi_is_next(e, p, b->wire, bytes) : front.number == (uint16_t)(p->taken + 1));
+    if (p && !nbcolli_ofi_is_gone(p) && !is_next) /* the provider has lost one */
         nbcolli_ofi_watch_doubt(e, p, EBADMSG);
-    if (!p || nbcolli_ofi_is_gone(p) || kind != NBCOLLI_OFI_MESSAGE || bytes < NBCOLLI_OFI_FRONT) {
+    if (!is_next || nbcolli_ofi_is_gone(p) || !is_piece) {
         nbcolli_ofi_receive(e, b);
         return;
     }
-    p->taken++;
     p->untold += (uint32_t)bytes;
+    bool is_first = !p->in;
+    unsigned char *whole = nbcolli_ofi_join(p, b->wire, &bytes);
     if (nbcolli_ofi_is_owed(e, p))
         nbcolli_ofi_is_due(e, p);
+    if (!is_first)
+        nbcolli_ofi_receive(e, b);
+    if (!whole)
+        return;
+    b = (nbcolli_ofi_buffer *)(void *)(whole - offsetof(nbcolli_ofi_buffer, wire));
     b->peer = p;
-    nbcolli_ofi_fill(&b->arrival, p, b->wire, bytes);
+    nbcolli_ofi_fill(&b->arrival, p, whole, bytes);
     b->next = e->arrived;
     e->arrived = b;
     **last = &b->arrival;

@@ -27,7 +27,7 @@
 #include "system.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_OFI_MAGIC 0x6f6605u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_MAGIC 0x6f6606u /* raised with every change of addresses, fronts, hellos or goodbyes */
 #define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
 #define NBCOLLI_OFI_NAME 104u   /* bytes of a provider's address, at most */
 #define NBCOLLI_OFI_BATCH 32    /* completions of a progress, at most */
@@ -69,18 +69,19 @@ typedef struct nbcolli_ofi_place {
 _Static_assert(sizeof(nbcolli_ofi_place) <= sizeof(nbcoll_ofi_address), "an address holds a place");
 
 typedef enum nbcolli_ofi_kind {
-    NBCOLLI_OFI_MESSAGE,
-    NBCOLLI_OFI_TAKEN, /* only acknowledges */
-    NBCOLLI_OFI_MOVED  /* puts to its sender go elsewhere: the payload is a nbcolli_ofi_name; or, if that is empty,
-                          nowhere: it has given this rank up */
+    NBCOLLI_OFI_MESSAGE, /* or its last piece */
+    NBCOLLI_OFI_TAKEN,   /* only acknowledges */
+    NBCOLLI_OFI_MOVED,   /* puts to its sender go elsewhere: the payload is a nbcolli_ofi_name; or, if that is empty,
+                            nowhere: it has given this rank up */
+    NBCOLLI_OFI_PART     /* a piece of a message, of which more follow */
 } nbcolli_ofi_kind;
 
 /* The beginning of everything that is sent. */
 typedef struct nbcolli_ofi_front {
     uint64_t nonce; /* the sender's: what comes from another set of ranks is not read */
     uint32_t rank_and_kind;
-    uint16_t taken;  /* so many messages of the peer's have arrived, modulo 2^16 */
-    uint16_t number; /* of a message; the first one's is 1 */
+    uint16_t taken;  /* so many pieces of the peer's messages have arrived, modulo 2^16 */
+    uint16_t number; /* of a piece; the first one's is 1 */
 } nbcolli_ofi_front;
 
 /* What the ranks say on their connections, and `fill` bytes that mean nothing. */
@@ -105,7 +106,7 @@ typedef enum nbcolli_ofi_doing {
     NBCOLLI_OFI_WRITES /* a put: then its notice is sent, which lies in the buffer */
 } nbcolli_ofi_doing;
 
-/* Of an operation of the provider's, and of the message that it sends or receives. */
+/* Of an operation of the provider's, and of the piece of a message that it sends or receives. */
 typedef struct nbcolli_ofi_buffer {
     struct fi_context2 context; /* first; the provider's while the operation is under way */
     nbcoll_arrival arrival;
@@ -119,7 +120,7 @@ typedef struct nbcolli_ofi_buffer {
     bool is_taken;     /* the peer has acknowledged it */
     bool is_cancelled; /* a put that goes no further */
     void *desc;
-    size_t bytes;                      /* of `wire` that are sent */
+    size_t bytes;                      /* of `wire` that are sent, or have arrived */
     const char *from;                  /* of a put: what is left of it, and where it goes */
     size_t left, piece;                /* piece: under way */
     uint64_t at, key, moves;           /* moves: of its peer when it was posted */
@@ -129,7 +130,7 @@ typedef struct nbcolli_ofi_buffer {
 } nbcolli_ofi_buffer;
 
 #define NBCOLLI_OFI_FRONT (sizeof(nbcolli_ofi_front) + sizeof(nbcoll_header)) /* of a message: 64 */
-#define NBCOLLI_OFI_AT_ONCE 16320u /* bytes of the longest payload that ofi_rxm sends at once, by default */
+#define NBCOLLI_OFI_AT_ONCE 16384u /* bytes that ofi_rxm sends at once, by default */
 
 typedef struct nbcolli_ofi_slab {
     void *at;
@@ -157,8 +158,11 @@ struct nbcolli_ofi_peer {
     fi_addr_t to, bulk_to;
     nbcolli_ofi_slab slab;
     nbcolli_ofi_buffer *spare, *quiet;         /* free ones */
-    nbcolli_ofi_buffer *flight, **flight_last; /* sent, and not acknowledged, in their order */
-    uint16_t sent, taken_by_it;                /* messages to it, modulo 2^16 */
+    nbcolli_ofi_buffer *flight, **flight_last; /* numbered, and not acknowledged, in their order */
+    nbcolli_ofi_buffer *out;                   /* of these the first that the provider has not taken; null: none */
+    unsigned char *in;                         /* a message of which not all pieces have arrived; null: none */
+    size_t in_bytes;
+    uint16_t sent, taken_by_it;                /* pieces to it, modulo 2^16 */
     uint16_t taken, told_taken;                /* from it; as it was told */
     uint32_t kept, untold;                     /* bytes: of `flight`; of what is taken and not told */
     nbcolli_ofi_slab late;                     /* arrivals that came with its goodbye, and behind them its messages */
@@ -194,6 +198,7 @@ typedef struct nbcolli_ofi_end {
     nbcoll_host host;
     size_t bytes;
     uint32_t credits, payload;
+    uint32_t piece; /* bytes that the provider is given at once: longer messages go in pieces */
     uint32_t keeps, tell; /* bytes of messages to a peer that may not have arrived; that are told apart */
     uint64_t lost_ns, nonce;
     struct fi_info *info;
@@ -237,6 +242,13 @@ static inline nbcolli_ofi_end *nbcolli_ofi_end_of(nbcoll_endpoint *ep)
     return (nbcolli_ofi_end *)(void *)ep;
 }
 
+/* In how many pieces a message of so many bytes goes: each but the first begins with a front of its own. */
+static inline uint32_t nbcolli_ofi_pieces(const nbcolli_ofi_end *e, size_t bytes)
+{
+    size_t more = e->piece - sizeof(nbcolli_ofi_front);
+    return bytes <= e->piece ? 1 : 1 + (uint32_t)((bytes - e->piece + more - 1) / more);
+}
+
 static inline bool nbcolli_ofi_is_gone(const nbcolli_ofi_peer *p)
 {
     return p->state == NBCOLLI_OFI_LEFT || p->state == NBCOLLI_OFI_LOST;
@@ -249,7 +261,7 @@ nbcoll_status nbcolli_ofi_refused(const nbcolli_ofi_end *e, const char *call, in
 
 nbcoll_status nbcolli_ofi_find(nbcolli_ofi_end *e, const nbcoll_ofi_config *config);
 
-/* Has the provider copy messages of up to so many bytes when they are posted (FI_INJECT), if it can: ofi_rxm copies as
+/* Has ofi_rxm copy messages of up to so many bytes when they are posted (FI_INJECT), if it can: it copies as
  * much as it is asked to. A completion costs it two system calls where there is a descriptor to wait on. */
 void nbcolli_ofi_ask_for_copies(nbcolli_ofi_end *e, size_t bytes);
 
@@ -324,10 +336,11 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
 /* The provider has done with it. */
 void nbcolli_ofi_sent(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
 
-/* It is owed an acknowledgement, or word of where its puts go. */
+/* It is owed an acknowledgement, word of where its puts go, or pieces of a message. */
 void nbcolli_ofi_is_due(nbcolli_ofi_end *e, nbcolli_ofi_peer *p);
 
-/* Acknowledges to peers that have sent half a window, if no message has told them meanwhile; tells where puts go. */
+/* Sends pieces that the provider had no room for; acknowledges to peers that have sent half a window, if no message has
+ * told them meanwhile; tells where puts go. */
 void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e);
 void nbcolli_ofi_own_arrive(nbcolli_ofi_end *e, nbcoll_arrival ***last);
 

@@ -101,6 +101,22 @@ static nbcoll_status nbcolli_ofi_settings(nbcolli_ofi_end *e, const nbcoll_ofi_c
     return NBCOLL_OK;
 }
 
+/* Longer messages ofi_rxm announces: they would move only while the sender calls the provider. So they go in pieces, if
+ * it copies these; in as many as half of the credits, since no more need be free at any time. */
+static void nbcolli_ofi_measure_pieces(nbcolli_ofi_end *e)
+{
+    uint32_t pieces = e->credits / 2;
+
+    if (e->piece > NBCOLLI_OFI_AT_ONCE)
+        e->piece = NBCOLLI_OFI_AT_ONCE;
+    nbcolli_ofi_ask_for_copies(e, e->piece);
+    if (e->info->tx_attr->inject_size < e->piece)
+        pieces = 1;
+    uint32_t most = pieces * (e->piece - (uint32_t)sizeof(nbcolli_ofi_front)) - (uint32_t)sizeof(nbcoll_header);
+    if (e->payload > most)
+        e->payload = most / 8 * 8;
+}
+
 /* How long a message may be, once the provider is known, and how many bytes may be under way to a peer. Beyond `keeps`
  * go only the notices of puts. A rank that waits for room has more than `tell` under way, which its peer then
  * acknowledges. */
@@ -109,15 +125,17 @@ static void nbcolli_ofi_measure(nbcolli_ofi_end *e, uint32_t payload)
     const char *provider = e->info->fabric_attr->prov_name;
     bool is_stream = strcmp(provider, "net") == 0 || strcmp(provider, "tcp") == 0; /* sends any length at once */
 
-    if (!payload && is_stream)
-        e->payload = 65536;
-    /* Longer ones its ofi_rxm announces: they would move only while the sender calls the provider. */
-    if (strstr(provider, "ofi_rxm") && e->payload > NBCOLLI_OFI_AT_ONCE)
-        e->payload = NBCOLLI_OFI_AT_ONCE;
-    uint32_t longest = (uint32_t)NBCOLLI_OFI_FRONT + e->payload;
+    bool is_rxm = strstr(provider, "ofi_rxm");
+
+    if (!payload)
+        e->payload = is_stream ? 65536 : is_rxm ? 32768 : e->payload;
+    e->piece = (uint32_t)NBCOLLI_OFI_FRONT + e->payload;
+    if (is_rxm)
+        nbcolli_ofi_measure_pieces(e);
+    uint32_t fronts = (uint32_t)sizeof(nbcolli_ofi_front) * (nbcolli_ofi_pieces(e, NBCOLLI_OFI_FRONT + e->payload) - 1);
+    uint32_t longest = (uint32_t)NBCOLLI_OFI_FRONT + e->payload + fronts;
     e->keeps = NBCOLLI_OFI_KEPT - e->credits * (uint32_t)NBCOLLI_OFI_FRONT;
     e->tell = e->keeps / 2 < e->keeps - longest ? e->keeps / 2 : e->keeps - longest;
-    nbcolli_ofi_ask_for_copies(e, longest);
 }
 
 static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)

@@ -37,6 +37,7 @@ void nbcolli_ofi_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_state
         return;
     p->state = state;
     p->error = error;
+    p->out = NULL;
     e->ends++;
     nbcolli_ofi_watch_over(e, p);
     for (uint32_t i = 0; p->slab.at && i < e->credits; i++) {

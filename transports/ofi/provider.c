@@ -134,8 +134,7 @@ void nbcolli_ofi_ask_for_copies(nbcolli_ofi_end *e, size_t bytes)
 {
     struct fi_info *hints, *found = NULL;
 
-    if (!strstr(e->info->fabric_attr->prov_name, "ofi_rxm") || e->info->tx_attr->inject_size >= bytes ||
-        !(hints = fi_dupinfo(e->info)))
+    if (e->info->tx_attr->inject_size >= bytes || !(hints = fi_dupinfo(e->info)))
         return;
     hints->tx_attr->inject_size = bytes;
     if (fi_getinfo(NBCOLLI_OFI_VERSION, NULL, NULL, 0, hints, &found) == 0)
