@@ -437,11 +437,10 @@ static void nbcolli_ofi_fill(nbcoll_arrival *a, const nbcolli_ofi_peer *p, const
     memcpy(&a->header, wire + sizeof(nbcolli_ofi_front), sizeof(nbcoll_header));
 }
 
-/* Is it the next piece, of a message that a buffer holds? */
-static bool nbcolli_ofi_is_next(const nbcolli_ofi_end *e, const nbcolli_ofi_peer *p, unsigned char *wire, size_t bytes)
+/* Is a piece of so many bytes one of a message that a buffer holds? */
+static bool nbcolli_ofi_fits_in(const nbcolli_ofi_end *e, const nbcolli_ofi_peer *p, size_t bytes)
 {
-    return nbcolli_ofi_front_at(wire)->number == (uint16_t)(p->taken + 1) &&
-           bytes >= (p->in ? sizeof(nbcolli_ofi_front) : NBCOLLI_OFI_FRONT) &&
+    return bytes >= (p->in ? sizeof(nbcolli_ofi_front) : NBCOLLI_OFI_FRONT) &&
            bytes + (p->in ? p->in_bytes - sizeof(nbcolli_ofi_front) : 0) <= NBCOLLI_OFI_FRONT + e->payload;
 }
 
@@ -476,7 +475,8 @@ void nbcolli_ofi_late_arrive(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
         size_t its = bytes;
         if (bytes < sizeof(nbcolli_ofi_front) || bytes > (size_t)(end - wire))
             return;
-        if (!nbcolli_ofi_is_next(e, p, wire, its) || !(whole = nbcolli_ofi_join(p, wire, &its)))
+        if (nbcolli_ofi_front_at(wire)->number != (uint16_t)(p->taken + 1) || !nbcolli_ofi_fits_in(e, p, its) ||
+            !(whole = nbcolli_ofi_join(p, wire, &its)))
             continue;
         nbcolli_ofi_fill(a, p, whole, its);
         *last = a;
@@ -501,7 +501,7 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
         }
     }
     bool is_piece = kind == NBCOLLI_OFI_MESSAGE || kind == NBCOLLI_OFI_PART;
-    bool is_next = p && (is_piece ? nbcolli_ofi_is_next(e, p, b->wire, bytes) : front.number == (uint16_t)(p->taken + 1));
+    bool is_next = p && front.number == (uint16_t)(p->taken + 1) && (!is_piece || nbcolli_ofi_fits_in(e, p, bytes));
     if (p && !nbcolli_ofi_is_gone(p) && !is_next) /* the provider has lost one */
         nbcolli_ofi_watch_doubt(e, p, EBADMSG);
     if (!is_next || nbcolli_ofi_is_gone(p) || !is_piece) {
