@@ -150,8 +150,34 @@ static void judge_watched(const rank *r, const call *c, uint64_t waited, uint64_
                    r->actor->rank, c->item, (unsigned long long)(waited / MILLISECOND));
 }
 
+/* From edition 26 on: what it is told has arrived is there, while the call goes on. */
+static void ask_for_arrivals(rank *r, const call *c)
+{
+    buffers *b = c->buffers;
+    char text[200];
+    if (r->storm->plan.edition < EDITION_OF_ARRIVALS || !b || b->share.recv == NBCOLL_IN_PLACE || !b->bytes[RECV])
+        return;
+    for (uint64_t looks = rank_choose(r, 8); looks && !(c->calls_back && c->is_over); looks--) {
+        size_t offset = (size_t)rank_choose(r, b->bytes[RECV]);
+        size_t bytes = 1 + (size_t)rank_choose(r, b->bytes[RECV] - offset);
+        nbcoll_status status = nbcoll_arrived(c->request, offset, bytes);
+        bool is_gone = c->calls_back && c->is_over, is_judged = !r->actor->is_dead && !r->storm->ends && !is_gone;
+        is_judged &= !(r->storm->bad_anywhere & (BAD_DIFFERS | BAD_HEADER));
+        bool is_beyond = status == NBCOLL_ERR_COUNT && is_v(b->o.what); /* behind the last block */
+        if (status != NBCOLL_OK && status != NBCOLL_PENDING && !is_beyond && is_judged)
+            storm_find(r->storm, "rank %d, item %d: has it arrived: %s", r->actor->rank, c->item,
+                       nbcoll_status_name(status));
+        if (status == NBCOLL_OK && is_judged && buffers_not_arrived(b, offset, bytes, text))
+            storm_find(r->storm, "rank %d, item %d (%s): %s", r->actor->rank, c->item, nbcoll_operation_name(b->o.what),
+                       text);
+        nbcoll_progress(r->context);
+        storm_stay(r->storm, 1 + rank_choose(r, 3000));
+    }
+}
+
 void rank_wait_for(rank *r, int k)
 {
+    ask_for_arrivals(r, r->open[k]);
     uint64_t since = r->storm->now, moved = r->actor->posts + r->actor->data;
     nbcoll_status status = rank_wait(r, &r->open[k]->request);
     judge_watched(r, r->open[k], r->storm->now - since, r->actor->posts + r->actor->data - moved, status);

@@ -211,7 +211,8 @@ enum {
     EDITION_OF_ROUTES = 24,
     EDITION_OF_FORMS = 25,
     EDITION = 25,
-    EDITION_OF_MISHAPS = 27 /* drawn only if asked for: soaked.txt has what it finds */
+    EDITION_OF_ARRIVALS = 26, /* these two are drawn only if asked for: soaked.txt has what they find */
+    EDITION_OF_MISHAPS = 27
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -533,6 +534,8 @@ void buffers_move(buffers *b, nbcoll_comm *comm);
 void buffers_fill(buffers *b, uint64_t salt);
 /* What is wrong, or null. `is_result`: the result must be right, too. */
 const char *buffers_wrong(buffers *b, bool is_result, char text[200]);
+/* Some bytes of the receive buffer only, which have their result. */
+const char *buffers_not_arrived(buffers *b, size_t offset, size_t bytes, char text[200]);
 /* The same of one that has not begun: everything is as it was. */
 const char *buffers_touched(buffers *b, char text[200]);
 void buffers_free(buffers *b);

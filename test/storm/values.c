@@ -505,6 +505,19 @@ const char *buffers_touched(buffers *b, char text[200])
     return wrong;
 }
 
+const char *buffers_not_arrived(buffers *b, size_t offset, size_t bytes, char text[200])
+{
+    unsigned char *send = malloc(b->bytes[SEND] + 2 * GUARDS), *recv = malloc(b->bytes[RECV] + 2 * GUARDS);
+    bool has;
+    fill(b, send, recv);
+    put_results(b, recv + GUARDS);
+    has = !memcmp(b->memory[RECV] + GUARDS + offset, recv + GUARDS + offset, bytes);
+    snprintf(text, 200, "%zu bytes of the receive buffer, from %zu on, have not arrived", bytes, offset);
+    free(send);
+    free(recv);
+    return has ? NULL : text;
+}
+
 /* What lived just long enough is overwritten before it goes. */
 void buffers_free(buffers *b)
 {
