@@ -142,7 +142,9 @@ static __attribute__((noinline)) nbcoll_status nbcolli_own_test(nbcoll_request *
     nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
 
-    nbcolli_try_lock(c);
+    if (c->replaying)
+        nbcolli_replay_give_way(c);
+    nbcolli_own_lock(c);
     nbcolli_pass(c);
     nbcolli_own_unlock(c);
     return !c->ended && nbcolli_is_pending(nbcolli_state_of(r)) ? NBCOLL_PENDING : nbcoll_test(request);
