@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the files of the door share. README.md says what it is. Each file uses those before it:
- * report.c, types.c, keep.c, view.c, progress.c, comms.c, open.c, operation.c, requests.c, persistent.c, calls.c,
- * reductions.c, neighbors.c. */
+ * report.c, types.c, keep.c, view.c, progress.c, comms.c, makers.c, open.c, operation.c, requests.c, persistent.c,
+ * calls.c, reductions.c, neighbors.c. */
 #include <mpi.h>
 #include <nbcoll/neighbor.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Nonblocking operations. Their requests are generalised ones of the MPI, which the end of nbcoll's operation completes:
- * so the MPI's own calls wait for them and for messages together. */
+ * Nonblocking operations. Their requests are generalised ones of the MPI, which the end of nbcoll's operation
+ * completes: so the MPI's own calls wait for them and for messages together. */
 #include "door.h"
 
 door_operation *door_new(door_form form, door_call call)
