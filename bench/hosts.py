@@ -100,7 +100,7 @@ def us(entry):
 
 def against(build, options):
     rest = [f"-r {options.rounds} -u {options.budget}", *(f"-c {n}" for n in options.bytes.split(","))]
-    rest += [f"-p {options.provider}"] if options.provider else []
+    rest += ["-p " + options.provider.replace(";", "\\;")] if options.provider else []
     rest += [f"-o {o}" for o in options.operations.split(",")]
     raw = open(options.raw, "a") if options.raw else None
     print("| ranks | | bytes | us | MPI over | us | ratio | gloo, us | ratio |\n|---|---|---|---:|---|---:|---|---:|---|")
