@@ -28,7 +28,7 @@
  * Over rxe (passed to 4 KB; from 12 KB on; hidden), while others computed: host 0.0 %, 99 to 103 %, 20 %; carried 0.0,
  * at most 1.2, 99.7 %; driver 0.0, at most 1.9, 99.4 %; program 0.0, 0.0, 99.9 %.
  *
- * The 20 ms are no time of the message: it has come when the receiver looks (one pass ends it). They cost the receiver's
+ * The 20 ms are no time of the message: it has come when the receiver looks (one pass ends it). They cost its
  * core the code of the library: if it runs the same code for other messages right before, 8 us become 3.
  */
 #include <pthread.h>
