@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the files of the door share. README.md says what it is. Each file uses those before it:
- * report.c, types.c, keep.c, view.c, progress.c, comms.c, makers.c, open.c, operation.c, requests.c, persistent.c,
- * calls.c, reductions.c, neighbors.c. */
+ * report.c, types.c, keep.c, view.c, hook.c, progress.c, comms.c, makers.c, open.c, operation.c, requests.c,
+ * persistent.c, calls.c, reductions.c, neighbors.c. */
 #include <mpi.h>
 #include <nbcoll/neighbor.h>
 #include <stdatomic.h>
@@ -129,12 +129,21 @@ bool door_view_keep(door_view *view);
 int door_view_load(door_view *view, int i);
 int door_view_store(door_view *view, int i);
 
+/* ---- hook.c ---- */
+
+extern const char door_mpi[]; /* the MPI's name, as MPI_Get_library_version begins */
+enum { DOOR_JOB = 64 };
+/* Names the job, and this process's rank in its MPI_COMM_WORLD, before MPI_Init. False: unknown. */
+bool door_job(char job[DOOR_JOB], int *rank);
+/* From now on, or no more, the MPI calls `move` while it waits. False: it does not. After MPI_Init. */
+bool door_hook(int (*move)(void), bool on);
+
 /* ---- progress.c ---- */
 
 /* nbcoll's waits move the MPI, and the MPI's waits move `context`: between start and stop. */
 void door_pause(void *user, uint64_t looks); /* nbcoll_host.pause */
 bool door_progress_prepare(int ranks);       /* the MPI's part: after MPI_Init, before the first wait */
-void door_progress_start(nbcoll_context *context);
+bool door_progress_start(nbcoll_context *context); /* false: the MPI would not move it */
 void door_progress_stop(void);
 void door_progress_end(void); /* undoes prepare */
 /* Between these the thread, which is in nbcoll, may call the MPI: that does not call nbcoll. */

@@ -22,38 +22,26 @@ enum { QUOTA_COMMS = 64, QUOTA_MOST = 8 << 20, TRIES = 1000000 };
 static nbcoll_context *context;
 static int presence = -1;
 static bool reports;
-
-/* The variables in which Open MPI's launchers say the job and the rank before MPI_Init. */
-static const char *job_and_rank(const char **rank)
-{
-    static const char *const jobs[][2] = {{"PMIX_NAMESPACE", "PMIX_RANK"},
-                                          {"OMPI_MCA_ess_base_jobid", "OMPI_COMM_WORLD_RANK"}};
-    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
-        const char *job = getenv(jobs[i][0]);
-        *rank = getenv(jobs[i][1]);
-        if (job && *rank)
-            return job;
-    }
-    return NULL;
-}
+static char job[DOOR_JOB];
 
 /* The abstract address of a rank's socket: nothing is left of it when its process has ended. */
-static socklen_t address_of(struct sockaddr_un *address, const char *job, int rank)
+static socklen_t address_of(struct sockaddr_un *address, int rank)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "nbcoll-mpi-%u-%.60s-%d", (unsigned)getuid(),
-                     job, rank);
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "nbcoll-mpi-%u-%s-%d", (unsigned)getuid(), job,
+                     rank);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
 static void say_presence(void)
 {
     struct sockaddr_un address;
-    const char *rank, *job = job_and_rank(&rank), *asked = getenv("NBCOLL_MPI");
-    if (!job || (asked && strcmp(asked, "off") == 0))
+    const char *asked = getenv("NBCOLL_MPI");
+    int rank;
+    if ((asked && strcmp(asked, "off") == 0) || !door_job(job, &rank))
         return;
     presence = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    socklen_t bytes = address_of(&address, job, atoi(rank));
+    socklen_t bytes = address_of(&address, rank);
     if (presence >= 0 && bind(presence, (struct sockaddr *)&address, bytes) < 0) {
         close(presence);
         presence = -1;
@@ -64,10 +52,9 @@ static void say_presence(void)
 static int present(int ranks, int *lowest)
 {
     struct sockaddr_un address;
-    const char *rank, *job = job_and_rank(&rank);
     int found = 0, looker = presence < 0 ? -1 : socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     for (int i = 0; i < ranks && looker >= 0; i++) {
-        socklen_t bytes = address_of(&address, job, i);
+        socklen_t bytes = address_of(&address, i);
         if (connect(looker, (struct sockaddr *)&address, bytes) == 0 && found++ == 0)
             *lowest = i;
     }
@@ -113,10 +100,7 @@ static bool open_world(int rank, int ranks, int provided)
     nbcoll_status status = nbcoll_comm_create(context, endpoint, NULL, &world, NBCOLL_FOREVER);
     if (status != NBCOLL_OK)
         nbcoll_endpoint_close(endpoint); /* unless the context has it */
-    if (!all(status == NBCOLL_OK) || !all(door_comms_open(world)))
-        return false;
-    door_progress_start(context);
-    return true;
+    return all(status == NBCOLL_OK) && all(door_comms_open(world)) && all(door_progress_start(context));
 }
 
 static void close_door(void)

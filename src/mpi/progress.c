@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Two engines of progress. While nbcoll waits, the test of a receive that nothing ever matches moves the MPI. While
- * the MPI waits it calls nbcoll_progress: by Open MPI's hook, if this Open MPI has one. */
-#include <dlfcn.h>
+ * the MPI waits it calls nbcoll_progress. */
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -69,23 +68,15 @@ static int hook(void)
     return 0;
 }
 
-/* Open MPI's hook takes and leaves a function that returns the number of events. */
-static bool with_hook(const char *name)
-{
-    int (*call)(int (*)(void)) = NULL;
-    *(void **)&call = dlsym(RTLD_DEFAULT, name);
-    return call && call(hook) == 0;
-}
-
-void door_progress_start(nbcoll_context *context)
+bool door_progress_start(nbcoll_context *context)
 {
     moved = context;
-    with_hook("opal_progress_register");
+    return door_hook(hook, true);
 }
 
 void door_progress_stop(void)
 {
-    with_hook("opal_progress_unregister");
+    door_hook(hook, false);
     moved = NULL;
 }
 

@@ -221,6 +221,7 @@ static void reductions(const char *what, int n, int root, MPI_Datatype type, MPI
 static void mixed(void)
 {
     MPI_Request request[2];
+    MPI_Status status[2];
     int right = (rank + 1) % size, left = (rank + size - 1) % size, out = rank, total = 0;
     char *large = malloc(2 * LARGE);
     memset(large, rank, LARGE);
@@ -235,7 +236,7 @@ static void mixed(void)
             MPI_Allreduce(&out, &total, 1, MPI_INT, MPI_SUM, comm);
         }
         MPI_Bcast(large, 1, MPI_CHAR, round % size, comm);
-        MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+        MPI_Waitall(2, request, status);
         failed |= total != size * (size - 1) / 2 || large[LARGE + 1] != left;
         large[0] = (char)rank;
     }
@@ -274,6 +275,7 @@ int main(int argc, char *argv[])
     MPI_Op composition, addition;
     MPI_Comm made;
     int world_rank, dims[2] = {0, 1}, periods[2] = {1, 0}, world;
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* of two communicators' lines each stays whole */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What differs between the MPIs: what they call while they wait, and how their launchers name a process before
+ * MPI_Init. */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "door.h"
+
+#ifdef OPEN_MPI
+
+const char door_mpi[] = "Open MPI";
+
+/* Open MPI's progress calls the functions that are registered with it. They return the number of events. */
+bool door_hook(int (*move)(void), bool on)
+{
+    int (*change)(int (*)(void)) = NULL;
+    *(void **)&change = dlsym(RTLD_DEFAULT, on ? "opal_progress_register" : "opal_progress_unregister");
+    return change && change(move) == 0;
+}
+
+bool door_job(char job[DOOR_JOB], int *rank)
+{
+    static const char *const variables[][2] = {{"PMIX_NAMESPACE", "PMIX_RANK"},
+                                               {"OMPI_MCA_ess_base_jobid", "OMPI_COMM_WORLD_RANK"}};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *name = getenv(variables[i][0]), *number = getenv(variables[i][1]);
+        if (!name || !number)
+            continue;
+        *rank = atoi(number);
+        snprintf(job, DOOR_JOB, "%s", name);
+        return true;
+    }
+    return false;
+}
+
+#else
+
+const char door_mpi[] = "MPICH";
+
+static int (*_Atomic moved)(void);
+static atomic_bool is_called;
+
+/* MPICH has no hook, but in builds over UCX each turn of a wait calls this function of UCX's, through the dynamic
+ * linker, which finds this one before that. */
+unsigned ucp_worker_progress(void *worker)
+{
+    static unsigned (*_Atomic next)(void *);
+    unsigned (*call)(void *) = next;
+    int (*move)(void) = moved;
+    if (!call) {
+        *(void **)&call = dlsym(RTLD_NEXT, "ucp_worker_progress");
+        next = call;
+    }
+    is_called = true;
+    if (move)
+        move();
+    return call(worker);
+}
+
+/* MPI_Init has waited before: whether it came by here says what later waits do. */
+bool door_hook(int (*move)(void), bool on)
+{
+    moved = on ? move : NULL;
+    return is_called;
+}
+
+/* Hydra gives each process one end of a pair of sockets that its proxy has made, one proxy for the job's ranks of a
+ * machine. */
+bool door_job(char job[DOOR_JOB], int *rank)
+{
+    const char *number = getenv("PMI_RANK"), *descriptor = getenv("PMI_FD");
+    struct ucred proxy;
+    socklen_t bytes = sizeof proxy;
+    if (!number || !descriptor ||
+        getsockopt(atoi(descriptor), SOL_SOCKET, SO_PEERCRED, &proxy, &bytes) < 0 || proxy.pid <= 0)
+        return false;
+    *rank = atoi(number);
+    snprintf(job, DOOR_JOB, "hydra-%d", (int)proxy.pid);
+    return true;
+}
+
+#endif
