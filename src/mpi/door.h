@@ -51,7 +51,8 @@ typedef enum door_form { DOOR_BLOCKING, DOOR_NONBLOCKING, DOOR_PERSISTENT, DOOR_
     X(UNMADE, "passed: no communicator could be made on some rank")                                                    \
     X(UNDECIDED, "passed: no blocking call on the communicator came before it")                                        \
     X(NEIGHBORS, "passed: nbcoll lacks such neighbours, or some rank could not make them")                             \
-    X(OPERATION, "passed: nbcoll lacks the operation for the type")
+    X(OPERATION, "passed: nbcoll lacks the operation for the type")                                                   \
+    X(FORM, "passed: under this MPI only blocking calls are served")
 
 typedef enum door_fate {
 #define DOOR_FATE(name, text) DOOR_FATE_##name,
@@ -131,7 +132,8 @@ int door_view_store(door_view *view, int i);
 
 /* ---- hook.c ---- */
 
-extern const char door_mpi[]; /* the MPI's name, as MPI_Get_library_version begins */
+/* Only blocking calls of one thread are served: the MPI takes no call while it calls the hook. */
+extern const bool door_only_blocks;
 enum { DOOR_JOB = 64 };
 /* Names the job, and this process's rank in its MPI_COMM_WORLD, before MPI_Init. False: unknown. */
 bool door_job(char job[DOOR_JOB], int *rank);

@@ -28,8 +28,8 @@ static char job[DOOR_JOB];
 static socklen_t address_of(struct sockaddr_un *address, int rank)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "nbcoll-mpi-%u-%s-%d", (unsigned)getuid(), job,
-                     rank);
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "nbcoll-mpi-%u-%s-%d", (unsigned)getuid(),
+                     job, rank);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
@@ -92,7 +92,8 @@ static bool open_world(int rank, int ranks, int provided)
     nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .pause = door_pause}};
     nbcoll_comm *world = NULL;
     config.flags = provided == MPI_THREAD_MULTIPLE ? NBCOLL_ANY_THREAD : 0;
-    if (!all(door_progress_prepare(ranks) && nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK))
+    if (!all(!(door_only_blocks && provided == MPI_THREAD_MULTIPLE) && door_progress_prepare(ranks) &&
+             nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK))
         return false;
     nbcoll_endpoint *endpoint = open_endpoint(rank, ranks);
     if (!endpoint)

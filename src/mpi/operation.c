@@ -7,7 +7,9 @@ int door_serves(door_operation *o, MPI_Comm comm)
 {
     if (comm == MPI_COMM_NULL)
         return 0;
-    door_fate fate = door_comm(comm, o->form != DOOR_NONBLOCKING, &o->state);
+    door_fate fate = door_only_blocks && o->form != DOOR_BLOCKING
+                         ? DOOR_FATE_FORM
+                         : door_comm(comm, o->form != DOOR_NONBLOCKING, &o->state);
     if (fate != DOOR_FATE_SERVED) {
         door_count(o->form, o->call, fate);
         return 0;
