@@ -165,9 +165,10 @@ void nbcolli_staging_take(nbcolli_op *op)
     if (heads && bytes + heads <= share) {
         window = v->parts[0].region.bytes;
         bytes += heads;
-    } else if (bytes + heads > share) /* also for the streams alone: a copy that readers await takes longer */
-        bytes = nbcolli_is_worth_rings(run, v)
-                    ? nbcolli_stream_bytes(run, v, share < half ? share : half, &window) : 0;
+    } else if (bytes + heads > share) { /* also for the streams alone: a copy that readers await takes longer */
+        size_t most = bytes <= share || share < half ? share : half; /* nearly all of it, where that is all but fits */
+        bytes = nbcolli_is_worth_rings(run, v) ? nbcolli_stream_bytes(run, v, most, &window) : 0;
+    }
     size_t room = nbcolli_apart(bytes); /* the next copy may be a stream */
     int is_large = bytes > NBCOLLI_STAGING_ROUND / 8 + heads; /* the copy, without its streams */
     nbcolli_staging_clear(link);
