@@ -309,6 +309,10 @@ static void nbcolli_sides_meet(nbcoll_comm *comm, int rank)
         for (int before = mine; before > 0; before--)
             link = link->beside;
         link->member[side->address] = rank;
+        if (comm->link->loss[rank] != NBCOLLI_HERE) { /* so it is here, too */
+            comm->link->losses++;
+            comm->context->news = 1;
+        }
         if (is_met++)
             continue;
         peer->is_near = !mine && !theirs;
