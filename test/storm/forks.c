@@ -154,7 +154,8 @@ static void be_child(actor *a)
     setitimer(ITIMER_VIRTUAL, &(struct itimerval){.it_value.tv_sec = 10}, NULL);
     s->is_loud = false;
     for (int k = 0; k < r->opened; k++)
-        call_request(a, r->open[k]->request);
+        if (r->open[k]->request.at) /* else the call that goes on has taken its end */
+            call_request(a, r->open[k]->request);
     for (int c = 0; c < COMMS_MOST; c++)
         if (r->comm[c] && r->frees != 1 + c) {
             call_comm(a, r->comm[c]);
