@@ -378,6 +378,10 @@ const kept storm_kept[] = {
     {1795928118000488,
      {.edition = 25, .items = 28, .faults = 3, .n_skipped = 22,
       .skipped = {19, 18, 17, 16, 15, 14, 13, 12, 23, 22, 21, 20, 11, 10, 9, 8, 3, 2, 26, 25, 6, 5}}},
+    /* A rank had lost another one before it made its communicator: on one of their two endpoints alone. */
+    {1795933881000217,
+     {.edition = 25, .items = 18, .n_skipped = 17,
+      .skipped = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 16}}},
     /* ofi: a rank that had said goodbye, and closed, before the other one said its hello was lost to that. */
     {1795900066000000, {.edition = 23, .items = -1, .is_over_ofi = true}},
 };
