@@ -211,8 +211,9 @@ static nbcoll_status nbcolli_cancel(nbcoll_context *c, nbcolli_request *r, const
 /* The deadline is over. `leaves`: a blocking call's own request, which is cancelled and releases itself. */
 static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request request, int leaves)
 {
-    if (nbcolli_enter(c) != NBCOLL_OK)
-        return NBCOLL_ERR_FORKED;
+    nbcoll_status s = nbcolli_enter(c);
+    if (s != NBCOLL_OK)
+        return s;
     if (leaves)
         nbcolli_drain(c); /* as nbcoll_cancel */
     nbcolli_request *r = nbcolli_request_find(request);
@@ -220,7 +221,7 @@ static nbcoll_status nbcolli_wait_expired(nbcoll_context *c, nbcoll_request requ
         return nbcolli_leave(c, r ? nbcolli_request_expired(r) : NBCOLL_ERR_TIMEOUT);
     if (!nbcolli_is_active(r)) /* it has ended meanwhile */
         return nbcolli_leave(c, nbcolli_take_end(c, &request));
-    nbcoll_status s = nbcolli_request_expired(r);
+    s = nbcolli_request_expired(r);
     nbcoll_failure failure = c->failure; /* the deadline's */
     nbcolli_run_drop(r);
     r->detached = 1;
