@@ -22,8 +22,8 @@
  * that free their context return NBCOLL_ERR_BUSY until `done` or `pause` has returned, and also from inside `now`. The
  * library calls all other functions (the other hooks of nbcoll_host, observers, CALL steps, the functions of host types
  * and operations) while it works on a context. They must not call the library for that context: each such call returns
- * NBCOLL_ERR_BUSY and changes nothing; a wait for several requests then ends at once, as at its timeout. That holds for
- * `now`, too, except between two passes of a wait.
+ * NBCOLL_ERR_BUSY and changes nothing; nbcoll_test_all, and a wait for several requests, then end at once, as at their
+ * timeout. That holds for `now`, too, except between two passes of a wait.
  *
  * The library. Link it; or define NBCOLL_IMPLEMENTATION in one C file that includes nbcoll before all system headers,
  * and that file brings it along: `pkg-config --cflags nbcoll` is enough. It brings the transports loopback and shm;

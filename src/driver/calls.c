@@ -47,7 +47,7 @@ static int nbcolli_driven_has_work(const nbcoll_context *c)
 {
     int owes = 0;
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        owes |= link->in_flight || link->backlog.first || link->untold;
+        owes |= link->in_flight.first || link->backlog.first || link->untold;
     return owes && (c->driven.fresh || !nbcolli_driven_is_runner(c));
 }
 

@@ -325,7 +325,7 @@ static void nbcolli_transfer_copy(nbcoll_messages *m, nbcolli_transfer *t)
     const nbcoll_registration *local = bulk->flags & NBCOLL_BULK_ANY_LOCAL ? NULL : &t->mine.registration;
     nbcolli_post *post = &t->post;
 
-    if (link->loss[post->peer] != NBCOLLI_HERE) { /* its memory, or ours, may be lent no more */
+    if (link->starved || link->loss[post->peer] != NBCOLLI_HERE) { /* its memory, or ours, may be lent no more */
         nbcolli_transfer_over(m, t, NBCOLL_ERR_PEER_LOST);
         return;
     }
@@ -337,6 +337,7 @@ static void nbcolli_transfer_copy(nbcoll_messages *m, nbcolli_transfer *t)
                                          t->bytes, &t->notice, &post->work);
     t->is_begun = said != NBCOLL_POST_NOT_NOW;
     if (t->is_begun) {
+        post->copies = 1;
         nbcolli_post_is(post, said);
         nbcolli_control_is(post);
     }

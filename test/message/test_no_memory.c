@@ -12,6 +12,7 @@
 
 enum { COUNT = 6, LONG = 9000 };
 
+static unsigned char long_in[LONG];
 static int left; /* allocations that the ranks still get; -1: all */
 
 static void *take(void *user, size_t bytes, size_t align)
@@ -128,6 +129,42 @@ static void who_has_no_memory_for_what_comes_is_lost_itself(void **state)
     party_close(&p);
 }
 
+/* A get or a put of rank 0 takes several of its progresses; meanwhile it has no memory. */
+static void its_copy_ends_before_the_other_rank_goes_on_without_it(void **state)
+{
+    enum { LARGE = 1 << 20 };
+    static unsigned char in[LARGE], out[LARGE];
+    const int variants[] = {0, WORLD_PUTS};
+    nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .alloc = take,
+                                                                    .free = give}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int sender = !i;
+        nbcoll_request q[3];
+        party p;
+        left = -1;
+        party_open(&p, 2, variants[i], &config, NULL);
+        party_fill(in, LARGE, i);
+        memset(out, 0, LARGE);
+        EXPECT(OK, nbcoll_isend(in, LARGE, NBCOLL_BYTE, !sender, 7, p.m[sender], &q[0]));
+        EXPECT(OK, nbcoll_irecv(out, LARGE, NBCOLL_BYTE, sender, 7, p.m[!sender], NULL, &q[1]));
+        for (int r = 1; out[0] == 0 && out[1] == 0; r = !r)
+            nbcoll_progress(p.w.context[r]);
+        EXPECT(OK, nbcoll_isend(long_in, LONG, NBCOLL_BYTE, 0, 1, p.m[1], &q[2]));
+        nbcoll_progress(p.w.context[1]);
+        left = 0;
+        nbcoll_progress(p.w.context[0]);
+        left = -1;
+        assert_false(party_is(out, LARGE, i)); /* it is under way */
+        nbcoll_progress(p.w.context[1]);
+        assert_int_equal(party_end(&p, &q[sender]), NBCOLL_OK);
+        assert_true(party_is(out, LARGE, i));
+        assert_true(is_an_end(party_end(&p, &q[!sender])));
+        assert_int_equal(party_end(&p, &q[2]), NBCOLL_ERR_PEER_LOST);
+        party_close(&p);
+    }
+}
+
 /* And nothing breaks: with memory the next one goes. */
 static void a_send_to_oneself_says_so(void **state)
 {
@@ -182,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_started_ends),
         cmocka_unit_test(who_has_no_memory_for_what_comes_is_lost_itself),
+        cmocka_unit_test(its_copy_ends_before_the_other_rank_goes_on_without_it),
         cmocka_unit_test(a_send_to_oneself_says_so),
         cmocka_unit_test(opening_says_so),
     };

@@ -177,6 +177,33 @@ static void it_is_told_that_it_is_lost_itself(void **state)
     }
 }
 
+static void it_is_told_while_the_others_shrink_and_one_of_them_is_late(void **state)
+{
+    enum { LATE = 1 };
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        nbcoll_comm *made[RANKS];
+        nbcoll_request q[RANKS];
+        nbcoll_failure failure;
+        world w;
+
+        open_world(&w, variant, 13);
+        EXPECT(OK, nbcoll_ibarrier(w.comm[STOPPED], &q[STOPPED]));
+        for (int r = 0; r < RANKS; r++)
+            if (r != STOPPED && r != LATE)
+                EXPECT(OK, nbcoll_comm_ishrink(w.comm[r], &made[r], &q[r]));
+        EXPECT(OK, nbcoll_comm_declare_lost(w.comm[0], STOPPED));
+        EXPECT(ERR_PEER_LOST, end_of(&w, &q[STOPPED], LATE));
+        EXPECT(OK, nbcoll_last_failure(w.context[STOPPED], &failure));
+        assert_int_equal(failure.rank, STOPPED);
+        EXPECT(OK, nbcoll_comm_ishrink(w.comm[LATE], &made[LATE], &q[LATE]));
+        for (int r = 0; r < RANKS; r++)
+            if (r != STOPPED)
+                EXPECT(OK, end_of(&w, &q[r], -1));
+        world_close(&w);
+    }
+}
+
 static void later_calls_are_refused_with_its_name(void **state)
 {
     nbcoll_request q;
@@ -216,6 +243,7 @@ int main(void)
         cmocka_unit_test(what_the_others_do_ends_with_its_name),
         cmocka_unit_test(those_without_it_go_on_when_it_wakes_up),
         cmocka_unit_test(it_is_told_that_it_is_lost_itself),
+        cmocka_unit_test(it_is_told_while_the_others_shrink_and_one_of_them_is_late),
         cmocka_unit_test(later_calls_are_refused_with_its_name),
         cmocka_unit_test(a_declaration_with_bad_arguments_changes_nothing),
     };

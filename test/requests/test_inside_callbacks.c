@@ -10,6 +10,9 @@
 
 #include <cmocka.h>
 
+#include "nbcoll/driver.h"
+
+#include "ended.h"
 #include "world.h"
 
 enum { RANKS = 2, SECOND = 1000000000 };
@@ -262,6 +265,7 @@ static void everything_is_refused(void)
     EXPECT(ERR_BUSY, nbcoll_cancel(copy));
     EXPECT(ERR_BUSY, nbcoll_test(&copy));
     EXPECT(ERR_BUSY, nbcoll_wait(&copy, NBCOLL_FOREVER));
+    EXPECT(PENDING, nbcoll_test_all(1, &copy, NULL));
     EXPECT(ERR_TIMEOUT, nbcoll_wait_all(1, &copy, NULL, NBCOLL_FOREVER));
     EXPECT(ERR_TIMEOUT, nbcoll_wait_any(1, &copy, &index, NBCOLL_FOREVER));
 }
@@ -394,7 +398,7 @@ static void inside_a_host_type_everything_is_refused(void **state)
     }
 }
 
-static int watching;
+static _Thread_local int watching;
 
 static void see(void *user, const nbcoll_event *event)
 {
@@ -456,6 +460,37 @@ static void inside_the_memory_hooks_everything_is_refused(void **state)
         assert_true(scene.times > taken);
         world_close(&scene.w);
     }
+}
+
+/* A driver makes the passes for a request that waits for rank 1. */
+static void beside_a_driver_everything_is_refused(void **state)
+{
+    const nbcoll_host host = {.size = sizeof host, .alloc = alloc, .free = release};
+    nbcoll_driver *driver;
+    nbcoll_comm *dup[RANKS];
+    nbcoll_request q[RANKS], made[RANKS];
+    (void)state;
+    open_scene(NBCOLL_ANY_THREAD, NULL, &host);
+    EXPECT(OK, nbcoll_driver_create(NULL, &driver));
+    EXPECT(OK, nbcoll_driver_add(driver, scene.w.context[0]));
+    EXPECT(OK, nbcoll_driver_start(driver));
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_ibarrier(scene.w.comm[r], &q[r]));
+    while (!has_ended(q[0])) /* the driver is there */
+        EXPECT(OK, nbcoll_progress(scene.w.context[1]));
+    world_finish(&scene.w, RANKS, q);
+    EXPECT(OK, nbcoll_ibarrier(scene.w.comm[0], &q[0]));
+    scene.request = q[0];
+    watching = 1;
+    EXPECT(OK, nbcoll_comm_idup(scene.w.comm[0], &dup[0], &made[0]));
+    watching = 0;
+    assert_true(scene.times > 0);
+    EXPECT(OK, nbcoll_ibarrier(scene.w.comm[1], &q[1]));
+    EXPECT(OK, nbcoll_comm_idup(scene.w.comm[1], &dup[1], &made[1]));
+    world_finish(&scene.w, RANKS, q);
+    world_finish(&scene.w, RANKS, made);
+    EXPECT(OK, nbcoll_driver_free(driver));
+    world_close(&scene.w);
 }
 
 /* ---- pause ----------------------------------------------------------------------------------------------------- */
@@ -572,6 +607,7 @@ int main(void)
         cmocka_unit_test(inside_a_host_type_everything_is_refused),
         cmocka_unit_test(inside_an_observer_everything_is_refused),
         cmocka_unit_test(inside_the_memory_hooks_everything_is_refused),
+        cmocka_unit_test(beside_a_driver_everything_is_refused),
         cmocka_unit_test(pause_cannot_free_the_context_that_waits),
         cmocka_unit_test(clock_cannot_free_the_context_that_waits),
         cmocka_unit_test(while_done_runs_no_other_thread_can_free_the_context),

@@ -355,7 +355,7 @@ int nbcolli_context_busy(const nbcoll_context *c)
 {
     int busy = c->active > 0;
     for (const nbcolli_link *link = c->links; link; link = link->next)
-        busy |= link->backlog.first || link->in_flight > 0;
+        busy |= link->backlog.first || link->in_flight.first;
     return busy;
 }
 

@@ -80,11 +80,9 @@ static __attribute__((noinline)) nbcoll_status nbcolli_test(nbcoll_request *requ
     if (nbcolli_is_forked(c))
         return NBCOLL_ERR_FORKED;
     int is_pending = nbcolli_is_of(r, request->generation) && nbcolli_is_pending(nbcolli_state_of(r));
-    if (is_pending && !passes && nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c))
-        return NBCOLL_PENDING; /* a driver makes the passes, and has left no steps to calls */
-    /* Another thread that is inside advances pending operations. An end is reported once that thread is out: a wait
-     * that was woken for it would not be woken again. */
-    if (is_pending && !nbcolli_try_lock(c))
+    /* A driver makes the passes, and has left no steps to calls; or another thread that is inside advances pending
+     * operations. An end is reported once that thread is out: a wait that was woken for it would not be woken again. */
+    if (is_pending && ((!passes && nbcolli_is_driven(c) && !nbcolli_driven_has_steps(c)) || !nbcolli_try_lock(c)))
         return nbcolli_is_inside(c) ? NBCOLL_ERR_BUSY : NBCOLL_PENDING;
     if (!is_pending && (s = nbcolli_enter(c)) != NBCOLL_OK)
         return s;
@@ -142,9 +140,9 @@ static __attribute__((noinline)) nbcoll_status nbcolli_own_test(nbcoll_request *
     nbcolli_request *r = nbcolli_entry_of(*request);
     nbcoll_context *c = r->context;
 
+    nbcolli_own_lock(c);
     if (c->replaying)
         nbcolli_replay_give_way(c);
-    nbcolli_own_lock(c);
     nbcolli_pass(c);
     nbcolli_own_unlock(c);
     return !c->ended && nbcolli_is_pending(nbcolli_state_of(r)) ? NBCOLL_PENDING : nbcoll_test(request);

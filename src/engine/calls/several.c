@@ -53,13 +53,15 @@ static size_t nbcolli_next_active(const nbcolli_several *v, size_t at)
 /* ---- looks ------------------------------------------------------------------------------------------------------- */
 
 /* The indices of listed requests that are in the array, at most `most`, in rising order. Removes from the list those
- * whose end has been reported. */
+ * whose end has been reported. Takes the lock: a tick adds to the list. */
 static size_t nbcolli_several_listed(nbcolli_several *v, size_t places[], size_t most)
 {
     nbcoll_context *c = v->context[0];
     size_t ended = 0;
 
     v->others = 0;
+    if (!nbcolli_own_try(c))
+        return 0;
     for (nbcolli_list_item *at = c->unreported.first, *next; at && ended < most && v->others <= v->n; at = next) {
         const nbcolli_request *r = NBCOLLI_HOLDER(nbcolli_request, unreported, at);
         next = at->next;
@@ -77,6 +79,7 @@ static size_t nbcolli_several_listed(nbcolli_several *v, size_t places[], size_t
             places[i] = places[i - 1];
         places[i] = place;
     }
+    nbcolli_own_unlock(c);
     return ended;
 }
 

@@ -101,23 +101,21 @@ nbcoll_status nbcolli_request_refused(const nbcoll_context *c)
 }
 
 /* One without a run of its own, or whose schedule is evicted. The only thread of a context may come here without the
- * lock, which the host's functions must find taken. */
+ * lock, which the host's functions, and ticks, must find taken. */
 static __attribute__((noinline)) void nbcolli_request_let_go(nbcoll_context *c, nbcolli_request *r)
 {
     nbcoll_schedule *s = r->schedule;
+    int is_last = s && --s->users == 0 && s->evicted; /* it has left the cache */
+    int is_outside = (is_last || r->kept) && !(c->flags & NBCOLL_ANY_THREAD) && nbcolli_own_try(c);
 
     if (r->kept)
         nbcolli_run_drop(r);
     r->next = c->free_requests;
     c->free_requests = r;
-    if (!s || --s->users || !s->evicted) /* else it has left the cache */
-        return;
-    int is_outside = !(c->flags & NBCOLL_ANY_THREAD) && !atomic_load_explicit(&c->lock, memory_order_relaxed);
+    if (is_last)
+        nbcolli_schedule_drop(s);
     if (is_outside)
-        atomic_store_explicit(&c->lock, 1, memory_order_relaxed); /* relaxed, all: of one thread */
-    nbcolli_schedule_drop(s);
-    if (is_outside)
-        atomic_store_explicit(&c->lock, 0, memory_order_relaxed);
+        nbcolli_own_unlock(c);
 }
 
 /* One with a run of its own waits for the next start of its schedule, as it was opened. */

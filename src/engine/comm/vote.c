@@ -309,10 +309,6 @@ static void nbcolli_sides_meet(nbcoll_comm *comm, int rank)
         for (int before = mine; before > 0; before--)
             link = link->beside;
         link->member[side->address] = rank;
-        if (comm->link->loss[rank] != NBCOLLI_HERE) { /* so it is here, too */
-            comm->link->losses++;
-            comm->context->news = 1;
-        }
         if (is_met++)
             continue;
         peer->is_near = !mine && !theirs;
@@ -335,7 +331,7 @@ nbcoll_status nbcolli_sides_settle(nbcoll_comm *comm)
     nbcolli_channels_forget(comm); /* the vote's channels */
     for (int rank = 0; rank < comm->size; rank++)
         nbcolli_sides_meet(comm, rank);
-    for (nbcolli_link *link = comm->link->first; link != comm->link; link = link->beside)
+    for (nbcolli_link *link = comm->link->first; link; link = link->beside)
         link->losses++; /* earlier losses could not be told to the others */
     comm->context->news = 1;
     return NBCOLL_OK;

@@ -126,6 +126,7 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcoll_status state, nbcoll_st
     nbcolli_request *r = s->request;
     nbcoll_comm *comm = s->comm;
 
+    comm->shrinking--;
     s->state = state;
     s->canceller = cause;
     if (!s->area || !s->area[s->rank]) /* a rank given up since it was offered may write there */
@@ -133,10 +134,10 @@ static void nbcolli_shrink_end(nbcolli_shrink *s, nbcoll_status state, nbcoll_st
     s->made->shrink = NULL;
     s->request = NULL;
     s->comm = NULL;
-    if (status != NBCOLL_OK)
+    if (status != NBCOLL_OK) {
         s->made = NULL;
-    if (status != NBCOLL_OK)
         nbcolli_note_failure(comm, status, cause, comm->taken);
+    }
     nbcolli_request_over(r, status);
     nbcolli_shrink_tell_members(s);
 }
@@ -459,6 +460,7 @@ nbcoll_status nbcolli_shrink_start(nbcoll_comm *comm, nbcoll_comm *made, nbcolli
     s->link->creating++;
     r->creating = made;
     nbcolli_request_taken(r);
+    comm->shrinking++;
     int left = -1;
     nbcolli_shrink_heed(comm);
     for (int i = 0; i < s->size; i++) { /* ranks gone at the start are no change */

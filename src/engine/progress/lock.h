@@ -63,11 +63,10 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_try_lock(nbcoll_context *c)
             nbcolli_take_handed(c);
         return 1;
     }
-    if (atomic_load_explicit(&c->lock, memory_order_relaxed)) /* relaxed: of one thread */
+    if (!nbcolli_own_try(c))
         return 0;
     if (c->replaying)
         nbcolli_replay_give_way(c);
-    nbcolli_own_lock(c);
     return 1;
 }
 

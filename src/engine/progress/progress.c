@@ -34,8 +34,7 @@ void nbcolli_work_in(nbcolli_link *link, nbcoll_work *work)
     nbcolli_post *post = (nbcolli_post *)(void *)work;
     int is_fault = work->status == NBCOLL_ERR_BUFFER || work->status == NBCOLL_ERR_FAULT;
 
-    link->in_flight--;
-    nbcolli_list_leave(&post->item); /* a control message's */
+    nbcolli_list_leave(&post->item);
     if (post->op && is_fault)
         nbcolli_fault_in(post->op, work);
     if (work->status == NBCOLL_OK || (work->status == NBCOLL_ERR_CANCELLED && post->recalled) || is_fault)

@@ -23,7 +23,6 @@ __attribute__((noinline)) void nbcolli_replay_give_way(nbcoll_context *c)
     nbcolli_request *r = c->replaying;
     nbcolli_run *run = r->kept;
 
-    nbcolli_own_lock(c);
     c->replaying = NULL;
     nbcolli_request_taken(r);
     r->run = run;

@@ -13,6 +13,7 @@
 #ifndef NBCOLLI_ENGINE_PROGRESS_REPLAY_H
 #define NBCOLLI_ENGINE_PROGRESS_REPLAY_H
 
+#include "../state/caller.h"
 #include "../wire/channel.h"
 
 #define NBCOLLI_REPLAY_LOOKS 64u  /* of a wait, before it enters the context */
@@ -29,19 +30,6 @@ static inline int nbcolli_can_replay(const nbcoll_context *c, const nbcoll_comm 
             (unsigned)comm->departed | comm->next_tag >> 48) == 0;
 }
 
-/* The lock of a context of one thread. A signal handler sees it set around all work inside. */
-static inline void nbcolli_own_lock(nbcoll_context *c)
-{
-    atomic_store_explicit(&c->lock, 1, memory_order_relaxed); /* of one thread */
-    atomic_signal_fence(memory_order_seq_cst);
-}
-
-static inline void nbcolli_own_unlock(nbcoll_context *c)
-{
-    atomic_signal_fence(memory_order_seq_cst);
-    atomic_store_explicit(&c->lock, 0, memory_order_relaxed); /* of one thread */
-}
-
 /* Starts so: OK. Afterwards the operation has ended, replays, or is active. */
 nbcoll_status nbcolli_replay_start(nbcolli_request *r);
 
@@ -52,7 +40,7 @@ nbcoll_status nbcolli_restart(nbcoll_start_block *at);
  * enter the context to see. */
 nbcoll_status nbcolli_replay_look(nbcolli_request *r);
 
-/* For a thread that enters, with nobody else inside: the replaying request becomes active. */
+/* The replaying request becomes active. The lock is held. */
 void nbcolli_replay_give_way(nbcoll_context *c);
 
 #endif

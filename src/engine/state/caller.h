@@ -21,6 +21,28 @@ static inline uintptr_t nbcolli_holder(const nbcoll_context *c)
     return c->flags & NBCOLL_ANY_THREAD ? (uintptr_t)&errno : 1;
 }
 
+/* The lock of a context of one thread. A signal handler sees it set around all work inside. */
+static inline void nbcolli_own_lock(nbcoll_context *c)
+{
+    atomic_store_explicit(&c->lock, 1, memory_order_relaxed); /* of one thread */
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void nbcolli_own_unlock(nbcoll_context *c)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&c->lock, 0, memory_order_relaxed); /* of one thread */
+}
+
+/* Takes it, or returns 0 where a function of the host's, called with it, has called back. */
+static inline int nbcolli_own_try(nbcoll_context *c)
+{
+    if (atomic_load_explicit(&c->lock, memory_order_relaxed)) /* of one thread */
+        return 0;
+    nbcolli_own_lock(c);
+    return 1;
+}
+
 /* One look at the lock of the caller's side, where any thread may come. */
 static inline int nbcolli_caller_try(nbcoll_context *c)
 {

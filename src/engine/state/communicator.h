@@ -245,7 +245,7 @@ struct nbcoll_comm {
     _Atomic uint64_t *started; /* [NBCOLLI_STARTED]: those below, or in the area. See ask.h */
     _Atomic uint64_t started_here[NBCOLLI_STARTED];
     _Atomic uint64_t nothing; /* where no cells are: nobody reads it */
-    uint32_t shrinks;     /* started here: the call */
+    uint32_t shrinks, shrinking; /* started here; and not over: the call, and progress */
 
     /* Progress, and a call that cancels. */
     size_t active;

@@ -85,8 +85,7 @@ struct nbcolli_link {
 
     /* Senders, in a call or in progress, add to these; progress removes. */
     nbcolli_list backlog; /* posts that were refused with NOT_NOW */
-    uint32_t in_flight; /* work requests that the transport has */
-    nbcolli_list controls_in_flight; /* of those, the control messages */
+    nbcolli_list in_flight; /* posts that the transport has */
 
     /* Progress adds; a start takes its own, and the end of a communicator all of that. */
     nbcolli_unexpected *unexpected[NBCOLLI_UNEXPECTED_BUCKETS]; /* by hash: messages of operations without a run */

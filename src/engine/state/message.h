@@ -126,12 +126,13 @@ typedef struct nbcolli_post {
     const void *payload;
     size_t bytes;
     nbcolli_link *link;
-    nbcolli_list_item item; /* in a backlog, a pool, or, a control message, among those of its link in flight */
+    nbcolli_list_item item; /* in a pool, or, of its link, in the backlog or among those in flight */
     nbcolli_op *op;            /* null: a control message, whose post returns to the pool */
     int peer;                  /* on the link */
     uint8_t where;             /* nbcolli_where */
     uint8_t recalled, again;   /* IN_FLIGHT: this rank has asked the transport to cancel it. Of a control message:
                                   it has failed once, and is tried again */
+    uint8_t copies; /* a get or put of an executor's */
 } nbcolli_post;
 
 static inline nbcolli_post *nbcolli_post_of(const nbcolli_list_item *item)

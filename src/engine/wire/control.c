@@ -56,7 +56,7 @@ void nbcolli_post_is(nbcolli_post *post, nbcoll_posted said)
     case NBCOLL_POST_IN_FLIGHT:
         post->where = NBCOLLI_IN_FLIGHT;
         post->recalled = 0;
-        post->link->in_flight++;
+        nbcolli_list_add(&post->link->in_flight, &post->item);
         break;
     case NBCOLL_POST_NOT_NOW:
         if (nbcolli_is_dead(post->link, post->peer))
@@ -136,8 +136,6 @@ void nbcolli_control_is(nbcolli_post *post)
         nbcolli_control_stuck(post);
     else if (post->where == NBCOLLI_FREE)
         nbcolli_control_free(post->link->context, post);
-    else if (post->where == NBCOLLI_IN_FLIGHT)
-        nbcolli_list_add(&post->link->controls_in_flight, &post->item);
 }
 
 void nbcolli_control_with(nbcolli_post *post, nbcolli_link *link, int peer, const nbcolli_header *h)

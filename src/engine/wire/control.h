@@ -42,7 +42,7 @@ static inline void nbcolli_post_send(nbcolli_post *post)
  * is. */
 void nbcolli_control_free(nbcoll_context *c, nbcolli_post *post);
 
-/* The post of a control message has been handed over, or not. One that is in flight can be asked for. */
+/* The post of a control message has been handed over, or not. */
 void nbcolli_control_is(nbcolli_post *post);
 
 /* Sends a header alone with this post, which then goes to the pool. */

@@ -39,44 +39,39 @@ void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why)
 
 /* ---- telling the rank itself ------------------------------------------------------------------------------------- */
 
-/* Has the transport a get of the run's from that member's memory, or a put to it? */
-static int nbcolli_copies_with(const nbcolli_run *run, int home)
+/* Has the transport a get from that member's memory, or a put to it? */
+static int nbcolli_copies_with(const nbcolli_link *link, int home)
 {
-    for (uint32_t n = 0; run && n < run->schedule->ops; n++) {
-        const nbcolli_op *op = &run->op[n];
-        if (nbcolli_op_copies(op) && op->post.where == NBCOLLI_IN_FLIGHT &&
-            op->post.link->member[op->post.peer] == home)
-            return 1;
-    }
+    for (; link; link = link->beside)
+        for (const nbcolli_post *post = nbcolli_post_of(link->in_flight.first); post;
+             post = nbcolli_post_of(post->item.next))
+            if ((post->copies || (post->op && nbcolli_op_copies(post->op))) && link->member[post->peer] == home)
+                return 1;
     return 0;
 }
 
 /* May an operation of the communicator copy from or to that member's memory? All that may ends soon: it has broken.
- * What may not, as a message from another rank, need never end. */
+ * Operations that copy nothing there, as a message from another rank, or a shrink, may never end. */
 static int nbcolli_may_copy_with(const nbcoll_comm *comm, int rank)
 {
-    size_t elsewhere = 0;
+    size_t elsewhere = comm->shrinking;
     for (const nbcolli_executor *e = comm->executors; e; e = e->next)
         elsewhere += e->does->elsewhere ? e->does->elsewhere(e, rank) : 0;
     return comm->active > elsewhere;
 }
 
-/* May a get of ours still read its memory, by any endpoint? If this rank is starved only posts in flight count: its
- * communicators have broken. */
-static int nbcolli_may_read(const nbcolli_link *link, int peer)
+/* May a get or put of ours still touch its memory, by any endpoint? A starved rank counts only those in flight: its
+ * communicators have broken, and it begins no more. */
+static int nbcolli_may_touch(const nbcolli_link *link, int peer)
 {
-    int home = link->member[peer], is_starved = link->starved;
+    int home = link->member[peer];
 
-    for (const nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister) {
-        if (comm->link != link->home || !comm->active)
-            continue;
-        for (int rank = 0; rank < comm->size && !is_starved; rank++)
+    if (link->starved)
+        return nbcolli_copies_with(link->home->first, home);
+    for (const nbcoll_comm *comm = link->context->comms; comm; comm = comm->sister)
+        for (int rank = 0; rank < comm->size && comm->link == link->home && comm->active; rank++)
             if (comm->peer[rank].home == home && nbcolli_may_copy_with(comm, rank))
                 return 1;
-        for (uint32_t k = 0; k < comm->config.slots && is_starved; k++)
-            if (nbcolli_copies_with(comm->slot[k].active, home))
-                return 1;
-    }
     return 0;
 }
 
@@ -94,13 +89,13 @@ static void nbcolli_say_farewell(nbcolli_link *link, int peer)
 void nbcolli_say_farewells(nbcolli_link *link)
 {
     for (int peer = 0; peer < link->endpoint->ranks && link->untold && !link->losses; peer++)
-        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_read(link, peer))
+        if (link->loss[peer] & NBCOLLI_UNTOLD && !nbcolli_may_touch(link, peer))
             nbcolli_say_farewell(link, peer);
 }
 
 void nbcolli_recall_given_up(nbcolli_link *link)
 {
-    for (nbcolli_post *post = nbcolli_post_of(link->controls_in_flight.first); post;
+    for (nbcolli_post *post = nbcolli_post_of(link->in_flight.first); post;
          post = nbcolli_post_of(post->item.next))
         if (nbcolli_is_given_up(link, post->peer))
             nbcolli_post_recall(post);

@@ -23,7 +23,7 @@ void nbcolli_tell_lost(nbcoll_comm *comm, int rank, nbcoll_status why);
  * of our memory any more. Each rank is told once, by a post that the link has from its opening. */
 void nbcolli_say_farewells(nbcolli_link *link);
 
-/* Asks for the control messages that the transport has for such ranks: they may never take them. */
+/* Asks for the posts that the transport has for such ranks, which may never take them. */
 void nbcolli_recall_given_up(nbcolli_link *link);
 
 #endif
