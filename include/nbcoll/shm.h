@@ -60,7 +60,11 @@ typedef struct nbcoll_shm_allgather {
  * buffer that only its own process can read (memfd_secret, memory of a device). If its own process cannot read it
  * either, or the receiver cannot write its buffer, the operation ends on all ranks with ERR_FAULT, and nbcoll_failure
  * names the rank with that buffer. Only process_vm_readv finds this: a rank that copies itself (small data, the staging
- * buffer, pieces from the start, data of threads) gets SIGSEGV, as by any access. */
+ * buffer, pieces from the start, data of threads) gets SIGSEGV, as by any access.
+ *
+ * With 2 to 64 ranks each rank has a staging buffer for copies of what collectives expose, beside its quota: 4 MiB, less
+ * with more than 8 ranks, so that all together take 32 MiB at most. Longer data goes through it piece by piece. Long
+ * parts are not copied to it if the opening has found that reading them from the other process is faster. */
 #define NBCOLL_SHM_NO_CMA 1u      /* do not read other processes' memory */
 #define NBCOLL_SHM_NO_BULK 2u     /* nor that of threads of this process, and no pieces: large data travels in
                                      fragments, which are messages, and nbcoll_comm_split_shared leaves this rank
@@ -71,7 +75,7 @@ typedef struct nbcoll_shm_allgather {
                                      others' memory is read only while pieces do not come. Not with NO_PIECES */
 #define NBCOLL_SHM_BOTH_SIDES 32u /* as PIECES; meanwhile the receiver reads the sender's memory, from the far end */
 #define NBCOLL_SHM_NO_STAGING 64u   /* collectives lend the memory that they expose, and copy none of it to this rank's
-                                     staging buffer. Each of the flags above implies it */
+                                     staging buffer. NO_CMA, NO_BULK, NO_PIECES, PIECES and BOTH_SIDES imply it */
 /* Lets every process of this user read this one's memory (PR_SET_PTRACER), where Yama restricts that to ancestors. It
  * stays so when the endpoint is closed. */
 #define NBCOLL_SHM_ALLOW_PTRACER 4u
@@ -89,11 +93,7 @@ typedef struct nbcoll_shm_config {
                          with a payload, fewer where these would take more than about 1 MiB a receiver */
     uint32_t payload; /* bytes a message may carry, 256..65536; 0: 4096, or less with more than 32 ranks */
     size_t quota;     /* bytes of the segment for each rank's part of the cells of communicators (nbcoll_cells_bytes)
-                         and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota. With 2 to 64 ranks each rank also
-                         has a staging buffer for copies of what collectives expose: 4 MiB, less with more than
-                         8 ranks, so that all together take 32 MiB at most. Longer data goes through it piece by piece.
-                         Long parts are not copied to it if the opening has found that reading them from the other
-                         process is faster */
+                         and for nbcoll_mem_alloc; at most 1 GiB; 0: nbcoll_shm_quota */
     uint32_t flags;
     size_t pool; /* bytes of the segment through which large data comes to a rank in pieces, from all others together;
                     32 KiB to 64 MiB, rounded down to what divides well; 0: 1 MiB, or less with more than 170 ranks */

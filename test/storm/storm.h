@@ -4,7 +4,7 @@
  * for where counters begin). A seed decides everything: which rank goes on next, what each transport says and delivers
  * when, what fails, and the program.
  *
- *     plan.c     what a seed means: ranks, the program, the faults
+ *     plan.c     what a seed means: ranks, the program, the faults; print.c writes that in words
  *     limits.c   and for the transport: its groups, limits and nets
  *     world.c    virtual time, choices, the log and its hash, findings, whose turn it is
  *     fiber.c    the ranks' stacks, and switching between them
@@ -12,8 +12,8 @@
  *     wire.c     the transport: messages and lines that are late, overtake, are refused and lent
  *     ends.c     its ends, of which a rank has one or two: opened, closed, dead; departures
  *     shm.c      shm in its place, as it is, over processes of the storm's own
- *     processes.c  what these ask the system for, but for
- *     sockets.c  the sockets by which they find each other
+ *     processes.c  the system calls of these processes, without those for sockets
+ *     sockets.c  their sockets, by which they find each other
  *     over_ofi/  ofi in its place, as it is, over a provider and connections of the storm's own: in test_over_ofi
  *     bulk.c     its registrations, gets, puts, and shared memory
  *     values.c   the buffers of a call: what goes in, what must come out, what must not be touched

@@ -5,7 +5,8 @@
 
 #include "../comm/requests.h"
 
-/* What test would return now; changes nothing, and makes no pass. AGAIN: OK, since there is nothing to wait for. */
+/* The status that nbcoll_test would return now. Changes nothing, and makes no pass. AGAIN: nbcoll_test would return OK
+ * for a request that is null, inactive or already reported. */
 nbcoll_status nbcolli_peek(nbcoll_request request);
 
 /* For a blocking call, whose start returned `started`: returns that if it is an error; else waits. Nobody else has the

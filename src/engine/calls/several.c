@@ -20,7 +20,7 @@ typedef struct nbcolli_several {
     int is_one;      /* all are of context[0], which is of one thread */
     size_t pending;  /* index of an active one; n: none */
     size_t first;    /* index of an ended one; or n */
-    size_t others;   /* entries of that context's list that are not known to be in the array */
+    size_t others;   /* requests in that context's list that its last walk did not find in the array */
     size_t contexts; /* of active ones; beyond the room, each is counted whenever it is met */
     nbcoll_context **context; /* [NBCOLLI_SLEEP_ON] */
 } nbcolli_several;

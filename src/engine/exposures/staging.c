@@ -165,7 +165,7 @@ void nbcolli_staging_take(nbcolli_op *op)
     if (heads && bytes + heads <= share) {
         window = v->parts[0].region.bytes;
         bytes += heads;
-    } else if (bytes + heads > share) { /* also for the streams alone: a copy that readers await takes longer */
+    } else if (bytes + heads > share) { /* also if only the heads do not fit: rings let readers follow */
         size_t most = bytes <= share || share < half ? share : half; /* nearly all of it, where that is all but fits */
         bytes = nbcolli_is_worth_rings(run, v) ? nbcolli_stream_bytes(run, v, most, &window) : 0;
     }

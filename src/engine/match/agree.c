@@ -422,7 +422,8 @@ static nbcolli_shrink *nbcolli_shrink_make(nbcoll_comm *comm)
     return s;
 }
 
-/* This rank may have only heard that one is lost, by which the communicator broke: it is gone, whatever others know. */
+/* The communicator may have broken because another rank said that one is lost: this rank gives that one up, which its
+ * own transport may never report. */
 static void nbcolli_shrink_heed(const nbcoll_comm *comm)
 {
     int lost = nbcolli_broken(comm) == NBCOLL_ERR_PEER_LOST && comm->failure.status == NBCOLL_ERR_PEER_LOST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Executors carry out operations of a communicator in place of runs. The engine knows them by the tables below alone,
- * and reaches those from what the host passes in: an agent in nbcoll_comm_config, relays that are opened over a
- * communicator (src/offload, src/relay). A communicator without such touches none. */
+ * and reaches those from what the host passes in: an agent in nbcoll_comm_config, relays and messages that are opened
+ * over a communicator (src/offload, src/relay, src/message). A communicator without such touches none. */
 #ifndef NBCOLLI_ENGINE_STATE_EXECUTOR_H
 #define NBCOLLI_ENGINE_STATE_EXECUTOR_H
 
@@ -57,7 +57,7 @@ typedef struct nbcolli_executor_table {
     /* Without the lock: operations have been started, or one is cancelled. May be null. */
     void (*go)(nbcolli_executor *e);
 
-    /* With the lock, as all below: progress hands it a whole operation, if a start has handed that over. */
+    /* With the lock, as all below but `await`: progress hands it a whole operation, if a start has handed that over. */
     void (*take)(nbcolli_executor *e, struct nbcolli_request *r);
     /* A cut one has come to its inner part, or needs memory of the executor; the run is over. */
     void (*begin_inner)(nbcolli_executor *e, struct nbcolli_run *run);
