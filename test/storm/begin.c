@@ -91,6 +91,19 @@ static void mix_terms(const rank *r, nbcoll_comm_config *terms)
     terms->progress_cores = next_random(&all) % 3 ? 0 : 1 + (uint32_t)(next_random(&own) % 4);
 }
 
+void begin_terms(const rank *r, nbcoll_comm_config *terms)
+{
+    const plan *p = &r->storm->plan;
+    *terms = (nbcoll_comm_config)NBCOLL_COMM_DEFAULTS;
+    terms->slots = p->slots;
+    terms->cells = p->cells;
+    terms->schedules = p->schedules;
+    terms->eager = p->eager;
+    terms->flags = p->flags;
+    if (p->is_mixed)
+        mix_terms(r, terms);
+}
+
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 
 static bool are_at(const storm *s, int stage)
@@ -149,7 +162,7 @@ static bool create(rank *r)
     storm *s = r->storm;
     const plan *p = &s->plan;
     nbcoll_context_config config = {.size = sizeof config, .host = r->actor->host, .credits = p->credits};
-    nbcoll_comm_config terms = NBCOLL_COMM_DEFAULTS;
+    nbcoll_comm_config terms;
     nbcoll_status status;
     nbcoll_request request;
     nbcoll_endpoint *ends[NETS];
@@ -160,17 +173,11 @@ static bool create(rank *r)
     r->endpoint = ends[n - 1];
     r->observer = (nbcoll_observer){sizeof r->observer, r, observe};
     config.observer = p->is_observed ? &r->observer : NULL;
-    terms.slots = p->slots;
-    terms.cells = p->cells;
-    terms.schedules = p->schedules;
-    terms.eager = p->eager;
-    terms.flags = p->flags;
+    begin_terms(r, &terms);
     if (p->has_drivers)
         config.flags = NBCOLL_ANY_THREAD;
-    if (p->is_mixed) {
+    if (p->is_mixed)
         mix_context(r, &config);
-        mix_terms(r, &terms);
-    }
     r->has_log = config.host.log;
     while ((status = nbcoll_context_create(NBCOLL_ABI, &config, &r->context)) != NBCOLL_OK && tries++ < RETRIES)
         storm_stay(s, 1000);

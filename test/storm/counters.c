@@ -5,6 +5,7 @@
 #include "counters.h"
 
 #include "../../src/engine/state/context.h"
+#include "storm.h"
 
 enum { BEFORE = 20, LONG_BEFORE = 20000 }; /* one that is reached; one that is not */
 
@@ -42,6 +43,28 @@ void counters_leave(nbcoll_comm *comm, int serials)
 uint32_t counters_left(const nbcoll_comm *comm)
 {
     return UINT32_MAX - comm->link->serial;
+}
+
+table counters_fill(nbcoll_context *context)
+{
+    table was = {context->free_requests, context->chunks};
+    context->free_requests = NULL;
+    context->chunks = NBCOLLI_REQUEST_CHUNKS;
+    return was;
+}
+
+void counters_empty(nbcoll_context *context, table was)
+{
+    nbcolli_request **last = &context->free_requests;
+    while (*last)
+        last = &(*last)->next;
+    *last = was.free;
+    context->chunks = was.chunks;
+}
+
+uint64_t counters_history(const nbcoll_comm *comm)
+{
+    return mix(comm->history, comm->next_tag);
 }
 
 said counters_said(const nbcoll_header *header)

@@ -19,6 +19,17 @@ void counters_advance(nbcoll_comm *comm, int which);
 void counters_leave(nbcoll_comm *comm, int serials);
 uint32_t counters_left(const nbcoll_comm *comm);
 
+/* As if all requests of the context were in use, but those that end from now on; and the others are there again. */
+typedef struct table {
+    void *free;
+    uint32_t chunks;
+} table;
+table counters_fill(nbcoll_context *context);
+void counters_empty(nbcoll_context *context, table was);
+
+/* How many operations were started on it, and what they were. */
+uint64_t counters_history(const nbcoll_comm *comm);
+
 /* A message that says what a rank has called as an operation. */
 typedef struct said {
     uint64_t tag;    /* 1 + that of the operation; 0: it is another message */

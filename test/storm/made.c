@@ -79,6 +79,26 @@ static void ask_survivors(rank *r, int n)
     }
 }
 
+/* Slots, cells and schedules of its own, and as many cells as schedules of the program's need: own.c. Or none; and what
+ * the others dup with configurations a rank may dup without. */
+static nbcoll_status dup_with(rank *r, const item *i, nbcoll_request *request)
+{
+    const plan *p = &r->storm->plan;
+    nbcoll_comm_config terms;
+    uint64_t all = mix(i->salt, 64), own = mix(all, 1 + (uint64_t)r->actor->rank);
+    uint32_t cells = (uint32_t)ONE_OF(&own, 2, 8, 16), least = begin_cells(p);
+
+    begin_terms(r, &terms);
+    terms.flags = p->flags; /* the rank that decides on them may be none of its members */
+    terms.slots = (uint32_t)ONE_OF(&own, 1, 3, 32, 64);
+    terms.schedules = (uint32_t)ONE_OF(&own, 1, 2, 8, 128);
+    terms.cells = cells < least ? least : cells;
+    if (next_random(&own) % 4 == 0)
+        return nbcoll_comm_idup(r->comm[i->comm], &r->made[i->made], request);
+    bool has_none = next_random(&all) % 4 == 0 && !p->flags && !p->is_mixed && least <= 8;
+    return nbcoll_comm_idup_with(r->comm[i->comm], has_none ? NULL : &terms, &r->made[i->made], request);
+}
+
 static nbcoll_status start_creation(rank *r, int n, nbcoll_request *request)
 {
     const plan *p = &r->storm->plan;
@@ -87,6 +107,10 @@ static nbcoll_status start_creation(rank *r, int n, nbcoll_request *request)
     bool reverse = i->salt / 3 % 2;
 
     r->made[i->made] = r->comm[i->comm]; /* something that is none */
+    if (i->is_with && !i->relays)
+        return dup_with(r, i, request);
+    if (i->is_shared)
+        return nbcoll_comm_isplit_shared(r->comm[i->comm], reverse ? -old.rank : old.rank, &r->made[i->made], request);
     if (i->kind == ITEM_DUP)
         return nbcoll_comm_idup(r->comm[i->comm], &r->made[i->made], request);
     if (i->kind == ITEM_SHRINK)
@@ -184,6 +208,9 @@ static void create(rank *r, int n)
                             : (place_in){-1, 0, 0};
         is_placed(r, n, places);
     }
+    if (i->is_with && nbcoll_comm_flags(made) != p->flags && !(r->storm->bad_anywhere & BAD_HEADER))
+        storm_find(r->storm, "rank %d, item %d: the flags are %u instead of %u", r->actor->rank, n,
+                   nbcoll_comm_flags(made), p->flags);
     if (i->relays)
         relays_open(r, n);
     place_in at = p->place[i->made][r->actor->rank];

@@ -20,6 +20,7 @@ typedef struct own {
     bool is_upwards; /* to those above, and reads what those below show */
     bool is_start;   /* its last step belongs to the lane START: */
     bool has_come;   /* that step has been executed since the start */
+    bool fails_out, fails_in; /* the first step, or the last one, of this start */
 } own;
 
 enum { SMALL_RANKS = 6 }; /* a cell holds so many words */
@@ -29,11 +30,18 @@ static uint64_t word_of(const item *i, int whose, size_t k)
     return mix(i->salt + k, (uint64_t)whose);
 }
 
+static bool fails(const own *w, bool is_to)
+{
+    if (is_to)
+        storm_cause(w->rank->storm, w->rank->actor->rank, BAD_HOST);
+    return is_to;
+}
+
 static nbcoll_status goes_out(void *user, const nbcoll_memory memory[])
 {
     own *w = user;
     uint64_t *from = memory[0].at, *to = memory[1].at;
-    if (host_function_fails(w->rank->actor))
+    if (host_function_fails(w->rank->actor) || fails(w, w->fails_out))
         return NBCOLL_ERR_CALL;
     for (size_t k = 0; k < w->count; k++)
         to[k] = from[k] * 3 + 1;
@@ -44,7 +52,7 @@ static nbcoll_status comes_in(void *user, const nbcoll_memory memory[])
 {
     own *w = user;
     uint64_t *from = memory[0].at, *to = memory[1].at;
-    if (host_function_fails(w->rank->actor))
+    if (host_function_fails(w->rank->actor) || fails(w, w->fails_in))
         return NBCOLL_ERR_CALL;
     w->has_come = true;
     for (size_t k = 0; k < w->count; k++)
@@ -183,6 +191,32 @@ static bool says_ended(const own *w, const nbcoll_request *request)
     return w->is_start && rank_choose(w->rank, 2) && nbcoll_wait_started(request, 0) == NBCOLL_OK && !w->has_come;
 }
 
+/* From edition 28 on: a step of one member fails in one start. The operation ends with ERR_CALL there, and at the next
+ * member, for which that had something; elsewhere, if it has not ended before. All know who it was. */
+static void plan_failure(own *w, const item *i, int t)
+{
+    bool is_now = i->fails && t == (int)(mix(i->salt, 14) % (uint64_t)i->times);
+    bool is_mine = is_now && (i->fails - 1) % w->ranks == w->at, is_first = mix(i->salt, 15) % 2;
+    w->fails_out = is_mine && is_first;
+    w->fails_in = is_mine && !is_first;
+}
+
+static void judge_failure(const own *w, const item *i, int n, int t, nbcoll_status status, const nbcoll_failure *f)
+{
+    const storm *s = w->rank->storm;
+    int who = i->fails ? (i->fails - 1) % w->ranks : -1;
+    bool is_now = i->fails && t == (int)(mix(i->salt, 14) % (uint64_t)i->times), is_first = mix(i->salt, 15) % 2;
+    bool must = is_now && (who == w->at || (is_first && (who + 1) % w->ranks == w->at));
+    if (!i->fails || s->bad_anywhere & ~(unsigned)(BAD_HOST | BAD_ENDED) || s->plan.faults || s->plan.has_agents ||
+        s->ends)
+        return;
+    bool is_named = f->status != status || f->rank == who; /* a deadline that passed later took its place */
+    if (status != NBCOLL_OK ? status != NBCOLL_ERR_CALL || !is_now || !is_named : must)
+        storm_find(w->rank->storm, "rank %d, item %d, start %d: %s, naming %d in operation %llu, where a step of %d %s",
+                   w->rank->actor->rank, n, t, nbcoll_status_name(status), f->rank, (unsigned long long)f->tag, who,
+                   is_now ? "fails" : "does not");
+}
+
 /* Started and waited for, so often as the item says. */
 static void execute(own *w, int n, const item *i)
 {
@@ -199,6 +233,7 @@ static void execute(own *w, int n, const item *i)
     for (int t = 0; t < i->times && !r->is_broken[i->comm]; t++) {
         memset(w->recv, 0, w->count * 8);
         w->has_come = false;
+        plan_failure(w, i, t);
         tries = 0;
         while ((status = persists ? nbcoll_start(&request)
                                   : nbcoll_schedule_start(w->schedule, w->send, w->recv, comm, &request)) != NBCOLL_OK)
@@ -216,6 +251,7 @@ static void execute(own *w, int n, const item *i)
         nbcoll_failure failure = rank_failure(r, i->comm);
         storm_note(r->storm, r->actor->rank, NOTE_ENDS, (uint64_t)n, status);
         judge_end(r->actor, i, n, status, &failure, NULL);
+        judge_failure(w, i, n, t, status, &failure);
         if (status == NBCOLL_OK && !r->actor->is_dead && !r->storm->ends &&
             !(r->storm->bad_anywhere & (BAD_DIFFERS | BAD_HEADER)))
             check(w, n, i);
@@ -229,7 +265,7 @@ void own_run(rank *r, int n)
     const item *i = &r->storm->plan.item[n];
     place_in at = r->storm->plan.place[i->comm][r->actor->rank];
     own w = {.rank = r, .count = 1 + (size_t)(i->salt % 700), .at = at.rank, .ranks = at.size};
-    w.is_small = r->storm->plan.edition >= EDITION_OF_PARTS && w.ranks > 1 && w.ranks <= SMALL_RANKS &&
+    w.is_small = r->storm->plan.edition >= EDITION_OF_PARTS && w.ranks > 1 && w.ranks <= SMALL_RANKS && !i->fails &&
                  mix(i->salt, 11) % 3 == 0;
     w.is_upwards = w.is_small && r->storm->plan.edition >= EDITION_OF_KINDS && mix(i->salt, 12) % 2;
     if (w.is_small)

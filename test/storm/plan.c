@@ -62,11 +62,29 @@ static void place_all(plan *p)
     p->comms = 1;
 }
 
+bool plan_shares(const plan *p, int rank)
+{
+    if (p->is_over_shm) /* which is given other flags then: shm.c */
+        return mix(p->seed, 66) % 9 || (p->is_mixed && mix(p->seed, 70 + (uint64_t)rank) % 3 == 0);
+    return p->net[p->nets - 1].groups & HAS_SHARED;
+}
+
+/* A split by memory: of each rank the first endpoint counts. */
+static int memory_group(const plan *p, const place_in *from, int rank)
+{
+    const place_in *at = p->net[p->nets - 1].at;
+    for (int r = 0; r < rank && plan_shares(p, rank); r++)
+        if (plan_shares(p, r) && from[r].group == from[rank].group && at[r].group == at[rank].group)
+            return r;
+    return rank;
+}
+
 static void place_made(plan *p, const item *i)
 {
     place_in *to = p->place[i->made], *from = p->place[i->comm];
     unsigned colours = i->kind == ITEM_SPLIT ? 1 + (unsigned)(i->salt % 3) : 1;
-    bool reverse = i->kind == ITEM_SPLIT && i->salt / 3 % 2, some_out = i->kind == ITEM_SPLIT && i->salt / 6 % 3 == 0;
+    bool reverse = i->kind == ITEM_SPLIT && i->salt / 3 % 2;
+    bool some_out = i->kind == ITEM_SPLIT && !i->is_shared && i->salt / 6 % 3 == 0;
 
     p->survives[i->made] = i->kind == ITEM_SHRINK || p->survives[i->comm];
     for (int r = 0; r < p->ranks; r++) {
@@ -76,7 +94,7 @@ static void place_made(plan *p, const item *i)
             continue;
         if (from[r].group < 0 || (some_out && h % 5 == 0))
             continue;
-        to[r].group = from[r].group * (int)colours + (int)(h / 5 % colours);
+        to[r].group = i->is_shared ? memory_group(p, from, r) : from[r].group * (int)colours + (int)(h / 5 % colours);
     }
     for (int r = 0; r < p->ranks; r++)
         for (int q = 0; q < p->ranks && to[r].group >= 0; q++) {
@@ -166,6 +184,8 @@ static void draw_items(plan *p, int items)
             i->comm = 0;
         if (kind < 3 && p->comms < COMMS_MOST) {
             i->kind = kind == 0 || p->survives[i->comm] ? ITEM_DUP : ITEM_SPLIT;
+            i->is_with = p->edition >= EDITION_OF_BOUNDS && i->kind == ITEM_DUP && mix(i->salt, 60) % 2;
+            i->is_shared = p->edition >= EDITION_OF_BOUNDS && i->kind == ITEM_SPLIT && mix(i->salt, 61) % 2;
             i->made = p->comms++;
             place_made(p, i);
             i->frees = p->edition >= EDITION_OF_ENDS && i->comm && mix(i->salt, 26) % 2;
@@ -376,6 +396,43 @@ static void draw_faults(plan *p, const cut *c)
     leave_out_messages(p);
 }
 
+/* From edition 28 on. Deadlines: in a sixth of the jobs, where no call differs; not where memory is refused, since a
+ * blocking call does not say then whether it took its tag. Many calls at a time: once in 400 small jobs. */
+static void draw_bounds(plan *p, const cut *c)
+{
+    uint64_t r = mix(p->seed, 62);
+    bool passes = draw(&r, 6) == 0 && !c->is_calm, fails = draw(&r, 8) == 0 && !c->is_calm;
+    bool fills = draw(&r, 8) == 0, has_crowd = draw(&r, 400) == 0 && p->ranks <= 5 && p->edition >= EDITION_OF_BOUNDS;
+    for (int n = 0; n < p->items; n++)
+        passes &= !p->item[n].differs;
+    for (int k = 0; k < p->faults; k++)
+        passes &= p->fault[k].kind != FAULT_MEMORY;
+    for (int n = 0; n < p->items && p->edition >= EDITION_OF_BOUNDS; n++) {
+        item *i = &p->item[n];
+        uint64_t own = mix(i->salt, 63), which = draw(&own, 12);
+        int whose = 1 + (int)draw(&own, (uint64_t)p->ranks), many = 1 << (7 + draw(&own, 4));
+        if (fails && i->kind == ITEM_OWN)
+            i->fails = whose;
+        if (i->kind != ITEM_CALL || i->cancels || i->differs || frees_at(p, n))
+            continue;
+        if (has_crowd) {
+            i->kind = ITEM_CROWD;
+            i->times = many + (int)draw(&own, (uint64_t)(many < 1024 ? many : 977));
+            has_crowd = false;
+        } else if (passes && which < 2) {
+            i->kind = ITEM_DEADLINE;
+            i->cancels = whose;
+            i->times = i->times > 3 ? 3 : i->times;
+        } else if (fills && which == 2) {
+            i->kind = ITEM_FULL;
+        } else if (fails && which == 3) {
+            i->kind = ITEM_OWN;
+            i->times = i->times > 6 ? 6 : i->times;
+            i->fails = whose;
+        }
+    }
+}
+
 /* Who calls something else may wait for ever where others shrink: that waits for it. And who cannot learn who is left
  * goes on without the others, which wait for it. */
 static void skip_shrinks(plan *p)
@@ -462,7 +519,7 @@ static void skip_chains(plan *p)
 bool plan_has_faults(const plan *p)
 {
     for (int i = 0; i < p->items; i++)
-        if (p->item[i].cancels || p->item[i].differs)
+        if (p->item[i].cancels || p->item[i].differs || p->item[i].fails)
             return true;
     return p->faults > 0 || p->agent_fails;
 }
@@ -494,6 +551,7 @@ void plan_make(plan *p, uint64_t seed, const cut *c)
     p->late_tags = p->edition >= 8 && mix(seed, 17) % 4 == 0 ? 1 + (int)(mix(seed, 18) % ends) : 0;
     draw_items(p, 30 + (int)draw(&r, 12));
     draw_faults(p, c);
+    draw_bounds(p, c);
     memset(p->is_skipped, 0, sizeof p->is_skipped);
     for (int i = 0; i < c->n_skipped; i++)
         p->is_skipped[c->skipped[i]] = true;

@@ -43,11 +43,19 @@ static void print_item(const plan *p, int n)
                : i->kind == ITEM_NEIGHBORS ? "neighbours"
                : i->kind == ITEM_ELEMENTS  ? "elements"
                : i->kind == ITEM_GROUP     ? "a group of"
+               : i->kind == ITEM_DEADLINE  ? "deadlines"
+               : i->kind == ITEM_CROWD     ? "many at a time"
+               : i->kind == ITEM_FULL      ? "a full table"
                                            : "shrink to",
                i->kind == ITEM_FREE ? i->comm : i->made);
         if (i->kind == ITEM_CHAIN)
             printf(": %s, count %zu, %d times", nbcoll_operation_name(i->o.what), i->o.count, i->times);
-        printf("%s%s", i->relays ? ", with relays" : "", i->frees ? ", which is freed then" : "");
+        printf("%s%s%s%s", i->relays ? ", with relays" : "", i->frees ? ", which is freed then" : "",
+               i->is_with ? ", with configurations" : "", i->is_shared ? ", by memory" : "");
+        if (i->kind == ITEM_CROWD || i->kind == ITEM_DEADLINE)
+            printf(", %d times", i->times);
+        if (i->fails)
+            printf(", a step of member %d fails", i->fails - 1);
         if (i->cancels)
             printf(", rank %d cancels", i->cancels - 1);
         printf("\n");

@@ -359,6 +359,12 @@ static void run_item(rank *r, int n)
         elements_run(r, n);
     else if (i->kind == ITEM_GROUP)
         groups_run(r, n);
+    else if (i->kind == ITEM_DEADLINE)
+        deadlines_run(r, n);
+    else if (i->kind == ITEM_CROWD)
+        crowd_run(r, n);
+    else if (i->kind == ITEM_FULL)
+        full_run(r, n);
     else if (i->kind == ITEM_FREE)
         made_free(r, i->comm);
     else

@@ -78,6 +78,7 @@ bool rank_is_numberless(rank *r, int n, nbcoll_status status);
 /* Is it refused because the communicator has no tag left? Then it is on all ranks, and used no more. */
 bool rank_is_full(rank *r, int n, nbcoll_status status);
 void rank_notes_full(rank *r, const item *i);
+buffers *rank_buffers(rank *r, int n, uint64_t salt); /* of a call of that item */
 call *rank_opened(rank *r, int n, buffers *b, nbcoll_request request);
 /* Where the plan says that this rank cancels it. */
 void rank_cancels(rank *r, call *c);
@@ -92,6 +93,8 @@ void starts_run(rank *r, int n);
 /* False: it has no communicator. */
 bool begin_rank(rank *r);
 uint32_t begin_cells(const plan *p); /* that all ranks agree on */
+/* This rank's for a communicator: with those of the others they give the plan's flags. */
+void begin_terms(const rank *r, nbcoll_comm_config *terms);
 
 /* ---- drivers.c --------------------------------------------------------------------------------------------------- */
 
@@ -154,5 +157,11 @@ void elements_run(rank *r, int n);
 /* ---- groups.c ---------------------------------------------------------------------------------------------------- */
 
 void groups_run(rank *r, int n);
+
+/* ---- bounds.c ---------------------------------------------------------------------------------------------------- */
+
+void deadlines_run(rank *r, int n);
+void crowd_run(rank *r, int n);
+void full_run(rank *r, int n);
 
 #endif

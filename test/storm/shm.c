@@ -30,6 +30,8 @@ static weather draw_weather(const plan *p)
                                NBCOLL_SHM_PIECES | NBCOLL_SHM_BOTH_SIDES, NBCOLL_SHM_NO_CMA | NBCOLL_SHM_NO_PIECES);
     if (next_random(&r) % 32 == 0) /* with staging buffers, of megabytes that a reservation clears */
         w.flags = 0;
+    if (p->edition >= EDITION_OF_BOUNDS && (w.flags == NBCOLL_SHM_NO_BULK) != (mix(p->seed, 66) % 9 == 0))
+        w.flags = w.flags == NBCOLL_SHM_NO_BULK ? NBCOLL_SHM_NO_STAGING : NBCOLL_SHM_NO_BULK;
     w.pool = ONE_OF(&r, 0, 32768, 65536, 1 << 19);
     w.gathers = next_random(&r) % 4 == 0;
     if (p->faults && next_random(&r) % 6 == 0) {

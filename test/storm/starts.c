@@ -79,7 +79,8 @@ bool rank_is_refused(rank *r, int n, nbcoll_status status, int tries)
         return false;
     nbcoll_failure failure = rank_failure(r, i->comm);
     judge_end(r->actor, i, n, status, &failure, NULL);
-    bool has_programs = i->kind == ITEM_CALL || i->kind == ITEM_ELEMENTS || i->kind == ITEM_MESSAGES;
+    bool has_programs = i->kind == ITEM_CALL || i->kind == ITEM_ELEMENTS || i->kind == ITEM_MESSAGES ||
+                        i->kind >= ITEM_DEADLINE;
     if (r->agent && !i->comm && has_programs && status != NBCOLL_ERR_MEMORY)
         return false; /* its agent has failed: what is no program goes on */
     r->is_broken[i->comm] = true;
@@ -136,7 +137,7 @@ static bool differ(item *i, int ranks, uint64_t salt)
     return ranks > 1;
 }
 
-static buffers *make_buffers(rank *r, int n, uint64_t salt)
+buffers *rank_buffers(rank *r, int n, uint64_t salt)
 {
     const item *i = &r->storm->plan.item[n];
     place_in at = r->storm->plan.place[i->comm][r->actor->rank];
@@ -188,7 +189,7 @@ static void done(nbcoll_request request, nbcoll_status status, void *user)
 static void start_one(rank *r, int n, uint64_t salt)
 {
     const item *i = &r->storm->plan.item[n];
-    buffers *b = make_buffers(r, n, salt);
+    buffers *b = rank_buffers(r, n, salt);
     nbcoll_request request;
     nbcoll_status status;
     int tries = 0;
@@ -209,7 +210,7 @@ static void start_one(rank *r, int n, uint64_t salt)
 static void call_blocking(rank *r, int n, uint64_t salt)
 {
     const item *i = &r->storm->plan.item[n];
-    buffers *b = r->now = make_buffers(r, n, salt);
+    buffers *b = r->now = rank_buffers(r, n, salt);
     nbcoll_status status;
 
     storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 1);
@@ -225,7 +226,7 @@ static void call_blocking(rank *r, int n, uint64_t salt)
 static void run_persistent(rank *r, int n)
 {
     const item *i = &r->storm->plan.item[n];
-    buffers *b = r->now = make_buffers(r, n, mix(i->salt, 0));
+    buffers *b = r->now = rank_buffers(r, n, mix(i->salt, 0));
     nbcoll_request request, handle;
     nbcoll_status status;
     int tries = 0;

@@ -34,6 +34,7 @@
  *     neighbors.c neighbourhood collectives
  *     elements.c sums, strided types and lists
  *     groups.c   communicators that their members alone make
+ *     bounds.c   deadlines that pass, full tables, many calls at a time
  *     judge.c    which outcomes are allowed, given what has happened
  *     ways.c     and which ways of parts and questions
  *     atomics.c  where the engine is compiled for that: each atomic access is a place where others may have a turn
@@ -81,7 +82,7 @@ enum {
 };
 
 typedef enum item_kind { ITEM_CALL, ITEM_DUP, ITEM_SPLIT, ITEM_FREE, ITEM_SHRINK, ITEM_CHAIN, ITEM_OWN,
-    ITEM_MESSAGES, ITEM_NEIGHBORS, ITEM_ELEMENTS, ITEM_GROUP } item_kind;
+    ITEM_MESSAGES, ITEM_NEIGHBORS, ITEM_ELEMENTS, ITEM_GROUP, ITEM_DEADLINE, ITEM_CROWD, ITEM_FULL } item_kind;
 typedef enum element { ELEMENT_PREDEFINED, ELEMENT_PLAIN, ELEMENT_PACKED } element;
 
 typedef struct item {
@@ -98,6 +99,9 @@ typedef struct item {
     uint64_t salt; /* of the values */
     int cancels;   /* 1 + the rank that cancels it soon; 0: nobody */
     int differs;   /* 1 + the rank that calls something else */
+    int fails;     /* OWN: 1 + the number of the member whose CALL step fails once */
+    bool is_with;  /* DUP: with configurations */
+    bool is_shared; /* SPLIT: by memory */
     bool frees;      /* DUP, SPLIT: its communicator is freed as soon as the new one is made, or not made */
     uint64_t relays; /* DUP: relays are opened over the new one, as this says; 0: none */
 } item;
@@ -211,8 +215,9 @@ enum {
     EDITION_OF_ROUTES = 24,
     EDITION_OF_FORMS = 25,
     EDITION = 25,
-    EDITION_OF_ARRIVALS = 26, /* these two are drawn only if asked for: soaked.txt has what they find */
-    EDITION_OF_MISHAPS = 27
+    EDITION_OF_ARRIVALS = 26, /* these are drawn only if asked for: soaked.txt has what they find */
+    EDITION_OF_MISHAPS = 27,
+    EDITION_OF_BOUNDS = 28
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -240,6 +245,8 @@ void plan_make(plan *p, uint64_t seed, const cut *c);
 void plan_limits(plan *p, const cut *c, uint64_t *r);
 void plan_print(const plan *p);
 extern const char *const fault_name[FAULT_COUNT];
+/* From edition 28 on: does the rank's first endpoint share memory? */
+bool plan_shares(const plan *p, int rank);
 bool plan_has_faults(const plan *p); /* or calls that are cancelled, or differ */
 /* The rank (of all) that has number `rank` in the group of that communicator in which `of` is. */
 int plan_member(const plan *p, int comm, int of, int rank);
