@@ -79,24 +79,63 @@ static void ask_survivors(rank *r, int n)
     }
 }
 
-/* Slots, cells and schedules of its own, and as many cells as schedules of the program's need: own.c. Or none; and what
- * the others dup with configurations a rank may dup without. */
+/* A rank's part in a dup with configurations: slots, cells and schedules of its own, and as many cells as schedules of
+ * the program's need (own.c). Some dup without. */
+typedef struct wish {
+    bool is_plain, has_none; /* no configuration: so have all that are not plain */
+    uint32_t slots, cells, schedules;
+} wish;
+
+static wish wish_of(const plan *p, const item *i, int of)
+{
+    uint64_t all = mix(i->salt, 64), own = mix(all, 1 + (uint64_t)of);
+    uint32_t least = begin_cells(p);
+    wish w = {.cells = (uint32_t)ONE_OF(&own, 2, 8, 16)};
+    w.slots = (uint32_t)ONE_OF(&own, 1, 3, 32, 64);
+    w.schedules = (uint32_t)ONE_OF(&own, 1, 2, 8, 128);
+    w.is_plain = next_random(&own) % 4 == 0;
+    w.has_none = next_random(&all) % 4 == 0 && !p->flags && !p->is_mixed && least <= 8;
+    w.cells = w.has_none ? 8 : w.cells < least ? least : w.cells;
+    return w;
+}
+
 static nbcoll_status dup_with(rank *r, const item *i, nbcoll_request *request)
 {
     const plan *p = &r->storm->plan;
+    wish w = wish_of(p, i, r->actor->rank);
     nbcoll_comm_config terms;
-    uint64_t all = mix(i->salt, 64), own = mix(all, 1 + (uint64_t)r->actor->rank);
-    uint32_t cells = (uint32_t)ONE_OF(&own, 2, 8, 16), least = begin_cells(p);
 
     begin_terms(r, &terms);
     terms.flags = p->flags; /* the rank that decides on them may be none of its members */
-    terms.slots = (uint32_t)ONE_OF(&own, 1, 3, 32, 64);
-    terms.schedules = (uint32_t)ONE_OF(&own, 1, 2, 8, 128);
-    terms.cells = cells < least ? least : cells;
-    if (next_random(&own) % 4 == 0)
-        return nbcoll_comm_idup(r->comm[i->comm], &r->made[i->made], request);
-    bool has_none = next_random(&all) % 4 == 0 && !p->flags && !p->is_mixed && least <= 8;
-    return nbcoll_comm_idup_with(r->comm[i->comm], has_none ? NULL : &terms, &r->made[i->made], request);
+    terms.slots = w.slots;
+    terms.schedules = w.schedules;
+    terms.cells = w.cells;
+    return w.is_plain ? nbcoll_comm_idup(r->comm[i->comm], &r->made[i->made], request)
+                      : nbcoll_comm_idup_with(r->comm[i->comm], w.has_none ? NULL : &terms, &r->made[i->made], request);
+}
+
+/* The members have agreed on the fewest cells, where who dups without has those of the parent; and on the flags. */
+static void judge_terms(const rank *r, int n)
+{
+    const plan *p = &r->storm->plan;
+    const item *i = &p->item[n];
+    const place_in *from = p->place[i->comm];
+    nbcoll_cells was = {.size = sizeof was}, is = {.size = sizeof is};
+    uint32_t least = UINT32_MAX;
+
+    if (r->storm->bad_anywhere & BAD_HEADER)
+        return;
+    nbcoll_comm_cells(r->comm[i->comm], &was);
+    nbcoll_comm_cells(r->comm[i->made], &is);
+    for (int q = 0; q < p->ranks; q++) {
+        wish w = wish_of(p, i, q);
+        uint32_t cells = w.is_plain ? was.exposures : w.cells;
+        if (from[q].group >= 0 && from[q].group == from[r->actor->rank].group)
+            least = cells < least ? cells : least;
+    }
+    if (is.exposures != least || nbcoll_comm_flags(r->comm[i->made]) != p->flags)
+        storm_find(r->storm, "rank %d, item %d: the flags are %u, of %u, and it has %u cells instead of %u",
+                   r->actor->rank, n, nbcoll_comm_flags(r->comm[i->made]), p->flags, is.exposures, least);
 }
 
 static nbcoll_status start_creation(rank *r, int n, nbcoll_request *request)
@@ -208,9 +247,8 @@ static void create(rank *r, int n)
                             : (place_in){-1, 0, 0};
         is_placed(r, n, places);
     }
-    if (i->is_with && nbcoll_comm_flags(made) != p->flags && !(r->storm->bad_anywhere & BAD_HEADER))
-        storm_find(r->storm, "rank %d, item %d: the flags are %u instead of %u", r->actor->rank, n,
-                   nbcoll_comm_flags(made), p->flags);
+    if (i->is_with && !i->relays && !p->has_agents)
+        judge_terms(r, n);
     if (i->relays)
         relays_open(r, n);
     place_in at = p->place[i->made][r->actor->rank];

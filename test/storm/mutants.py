@@ -5,11 +5,11 @@
 #
 #     mutants.py draw [--seed S]       writes mutants.list: drawn from the text of src/engine by a seed, before results
 #     mutants.py run [LIST] [-o TABLE] [-n NUMBERS] [--jobs N]
-#                                      runs those of a list (mutants.list, repairs.list), prints a table, and adds it to
-#                                      that file; at most so many jobs for each (2,000); -j N: so
+#                                      runs those of a list (mutants.list, repairs.list, promises.list), prints a
+#                                      table, and adds it to that file; at most so many jobs for each (2,000); -j N: so
 #                                      many mutants at a time. --large: also jobs of many ranks; --over-shm, --only KIND
-#                                      (of faults, a number): those jobs alone. --same: of what is not found, does the
-#                                      compiler make the same? What is run stands in the table
+#                                      (of faults, a number), --edition N: those jobs alone. --same: of what is not
+#                                      found, does the compiler make the same? What is run stands in the table
 #
 # Both take --build DIRECTORY, where test_storm has been built; else that is build/release.
 #
@@ -301,6 +301,7 @@ def limits():
 def cuts():
     out = [] if "--large" in sys.argv else ["--small"]
     out += ["--over-shm"] if "--over-shm" in sys.argv else []
+    out += ["--edition", option("--edition", "")] if "--edition" in sys.argv else []
     return out + (["--only", option("--only", "")] if "--only" in sys.argv else [])
 
 
