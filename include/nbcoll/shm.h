@@ -62,9 +62,9 @@ typedef struct nbcoll_shm_allgather {
  * names the rank with that buffer. Only process_vm_readv finds this: a rank that copies itself (small data, the staging
  * buffer, pieces from the start, data of threads) gets SIGSEGV, as by any access.
  *
- * With 2 to 64 ranks each rank has a staging buffer for copies of what collectives expose, beside its quota: 4 MiB, less
- * with more than 8 ranks, so that all together take 32 MiB at most. Longer data goes through it piece by piece. Long
- * parts are not copied to it if the opening has found that reading them from the other process is faster. */
+ * With 2 to 64 ranks each rank has a staging buffer for copies of what collectives expose, beside its quota: 4 MiB,
+ * less with more than 8 ranks, so that all together take 32 MiB at most. Longer data goes through it piece by piece.
+ * Long parts are not copied to it if the opening has found that reading them from the other process is faster. */
 #define NBCOLL_SHM_NO_CMA 1u      /* do not read other processes' memory */
 #define NBCOLL_SHM_NO_BULK 2u     /* nor that of threads of this process, and no pieces: large data travels in
                                      fragments, which are messages, and nbcoll_comm_split_shared leaves this rank
