@@ -143,6 +143,7 @@ void nbcolli_tick_pass(nbcoll_context *c)
 {
     if (!nbcolli_tick_has_posts(c, nbcolli_tick_posts(c)))
         return;
+    size_t ended = c->driven.ended;
     c->ticks.is_under_way = 1;
     c->bytes_left = NBCOLL_PASS_BYTES;
     for (nbcolli_link *link = c->links; link; link = link->next)
@@ -152,4 +153,5 @@ void nbcolli_tick_pass(nbcoll_context *c)
     if (c->delayed.first && !nbcolli_tick_has_news(c))
         nbcolli_go_on(c);
     c->ticks.is_under_way = 0;
+    c->executed |= c->driven.ended != ended || nbcolli_tick_has_news(c); /* who is about to sleep has not seen it */
 }

@@ -397,6 +397,46 @@ static void what_they_leave_of_a_communicator_outlives_its_parent(void **state)
     both(free_the_parent, 0);
 }
 
+/* Rank 0's tick meets the last vote, which rank 1 sends when rank 0 has armed once, and made a pass since. */
+static void arm_after_the_vote(int rank, void *user)
+{
+    nbcoll_status s = NBCOLL_AGAIN;
+    nbcoll_request q;
+    nbcoll_comm *made;
+    pair *p = user;
+    member m;
+
+    join(rank, p, &m);
+    if (rank == 0) {
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_idup(m.comm, &made, &q));
+        for (; s == NBCOLL_AGAIN; s = nbcoll_arm(m.context))
+            CHECK_STATUS(NBCOLL_OK, nbcoll_progress(m.context));
+        CHECK_STATUS(NBCOLL_OK, s);
+        CHECK_STATUS(NBCOLL_OK, nbcoll_progress(m.context));
+    }
+    step_with(p, 1);
+    if (rank == 1)
+        CHECK_STATUS(NBCOLL_OK, nbcoll_comm_idup(m.comm, &made, &q));
+    step_with(p, 2);
+    if (rank == 0) {
+        tick_on(&m);
+        CHECK_STATUS(NBCOLL_PENDING, nbcoll_tick(m.context)); /* the rest is a call's */
+        CHECK_STATUS(NBCOLL_AGAIN, nbcoll_arm(m.context));
+        CHECK_STATUS(NBCOLL_OK, nbcoll_progress(m.context));
+        CHECK(has_ended(q));
+    }
+    CHECK_STATUS(NBCOLL_OK, nbcoll_wait(&q, 30 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_free(made));
+    leave(&m);
+}
+
+static void who_arms_does_not_sleep_on_what_they_leave(void **state)
+{
+    (void)state;
+    both(arm_after_the_vote, 0);
+    both(arm_after_the_vote, NBCOLL_SHM_NO_BULK);
+}
+
 /* ---- when they do nothing ---------------------------------------------------------------------------------------- */
 
 static nbcoll_status inside;
@@ -493,6 +533,7 @@ int main(void)
         cmocka_unit_test(what_the_watcher_is_told_is_left_to_a_call),
         cmocka_unit_test(messages_without_room_wait_for_a_call),
         cmocka_unit_test(what_they_leave_of_a_communicator_outlives_its_parent),
+        cmocka_unit_test(who_arms_does_not_sleep_on_what_they_leave),
         cmocka_unit_test(they_do_nothing_inside_the_library_and_before_a_sleep),
         cmocka_unit_test(a_death_is_told_by_the_next_call),
     };

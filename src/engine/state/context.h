@@ -116,7 +116,7 @@ struct nbcoll_context {
     nbcolli_list watched; /* ops that wait for shared memory: the first was looked at longest ago */
     nbcolli_list executors; /* at which passes look. Calls that open and close them */
     size_t executing;            /* operations, or inner parts, that executors advance in drains */
-    int executed;                /* an executor has ended one outside of a pass: the next arming says so */
+    int executed;                /* an executor or a tick has ended one outside of a pass: the next arming says so */
     int is_unheard;              /* at the last arming, an executor was unheard */
     nbcolli_list delayed;  /* runs with work for which a pass had no bytes left, in order of turns */
     nbcolli_list unserved; /* runs with ready steps of lanes that are not served */
