@@ -4,7 +4,10 @@
 
 static bool barrier(door_operation *o, MPI_Comm comm)
 {
-    return door_serves(o, comm);
+    bool well = door_serves(o, comm, 0);
+    if (well)
+        door_sides(o, NULL, NULL, -1, false);
+    return well;
 }
 
 DOOR_FORMS(Barrier, barrier, barrier, MPI_Comm comm, comm)
@@ -20,7 +23,7 @@ static bool has_root(door_operation *o, int root, int n, bool *is_root)
 static bool bcast(door_operation *o, void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     bool sends;
-    if (door_bad(count, type) || !has_root(o, root, door_serves(o, comm), &sends))
+    if (door_bad(count, type) || !has_root(o, root, door_serves(o, comm, door_bytes(count, type)), &sends))
         return false;
     door_blocks *blocks = BLOCKS(buffer, 1, count, type);
     door_sides(o, sends ? blocks : NULL, sends ? NULL : blocks, 0, false);
@@ -34,7 +37,7 @@ static bool gather(door_operation *o, const void *send, int send_count, MPI_Data
                    int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
     bool is_root;
-    int n = door_serves(o, comm);
+    int n = door_serves(o, comm, send == MPI_IN_PLACE ? door_bytes(recv_count, recv_type) : door_bytes(send_count, send_type));
     if (!has_root(o, root, n, &is_root) || (is_root && door_bad(recv_count, recv_type)) ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
         return false;
@@ -52,7 +55,7 @@ static bool gatherv(door_operation *o, const void *send, int send_count, MPI_Dat
                     const int counts[], const int displs[], MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
     bool is_root;
-    int n = door_serves(o, comm);
+    int n = door_serves(o, comm, DOOR_ANY);
     if (!has_root(o, root, n, &is_root) || (is_root && (door_any_bad(n, counts, recv_type) || !displs)) ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
         return false;
@@ -79,7 +82,7 @@ static bool scatter(door_operation *o, const void *send, int send_count, MPI_Dat
                     int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
     bool is_root;
-    int n = door_serves(o, comm);
+    int n = door_serves(o, comm, recv == MPI_IN_PLACE ? door_bytes(send_count, send_type) : door_bytes(recv_count, recv_type));
     if (!has_root(o, root, n, &is_root) || (is_root && door_bad(send_count, send_type)) ||
         (recv != MPI_IN_PLACE && door_bad(recv_count, recv_type)))
         return false;
@@ -97,7 +100,7 @@ static bool scatterv(door_operation *o, const void *send, const int counts[], co
                      MPI_Comm comm)
 {
     bool is_root;
-    int n = door_serves(o, comm);
+    int n = door_serves(o, comm, DOOR_ANY);
     if (!has_root(o, root, n, &is_root) || (is_root && (door_any_bad(n, counts, send_type) || !displs)) ||
         (recv != MPI_IN_PLACE && door_bad(recv_count, recv_type)))
         return false;
@@ -119,7 +122,8 @@ static bool is_bad(const void *send, int send_count, MPI_Datatype send_type, int
 static bool allgather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
                       int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
-    int n = is_bad(send, send_count, send_type, recv_count, recv_type) ? 0 : door_serves(o, comm);
+    size_t bytes = door_bytes(recv_count, recv_type);
+    int n = is_bad(send, send_count, send_type, recv_count, recv_type) ? 0 : door_serves(o, comm, bytes);
     if (n)
         door_sides(o, BLOCKS(send, 1, send_count, send_type), BLOCKS(recv, n, recv_count, recv_type),
                    nbcoll_comm_rank(o->ours), false);
@@ -134,7 +138,7 @@ DOOR_FORMS(Allgather, allgather, allgather,
 static bool allgatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
                        const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
 {
-    int n = door_serves(o, comm);
+    int n = door_serves(o, comm, DOOR_ANY);
     if (!n || door_any_bad(n, counts, recv_type) || !displs ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
         return false;
@@ -151,7 +155,8 @@ DOOR_FORMS(Allgatherv, allgatherv, allgatherv,
 static bool alltoall(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
                      int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
-    int n = is_bad(send, send_count, send_type, recv_count, recv_type) ? 0 : door_serves(o, comm);
+    size_t bytes = door_bytes(recv_count, recv_type);
+    int n = is_bad(send, send_count, send_type, recv_count, recv_type) ? 0 : door_serves(o, comm, bytes);
     if (n)
         door_sides(o, BLOCKS(send, n, send_count, send_type), BLOCKS(recv, n, recv_count, recv_type), -1, false);
     return n;
@@ -166,7 +171,7 @@ static bool alltoallv(door_operation *o, const void *send, const int send_counts
                       MPI_Datatype send_type, void *recv, const int recv_counts[], const int recv_displs[],
                       MPI_Datatype recv_type, MPI_Comm comm)
 {
-    int n = door_serves(o, comm);
+    int n = door_serves(o, comm, DOOR_ANY);
     if (!n || door_any_bad(n, recv_counts, recv_type) || !recv_displs ||
         (send != MPI_IN_PLACE && (door_any_bad(n, send_counts, send_type) || !send_displs)))
         return false;
@@ -184,7 +189,7 @@ static bool alltoallw(door_operation *o, const void *send, const int send_counts
                       const MPI_Datatype send_types[], void *recv, const int recv_counts[], const int recv_displs[],
                       const MPI_Datatype recv_types[], MPI_Comm comm)
 {
-    int n = door_serves(o, comm);
+    int n = door_serves(o, comm, DOOR_ANY);
     if (!n || door_bad_types(n, recv_counts, recv_types) || !recv_displs ||
         (send != MPI_IN_PLACE && (door_bad_types(n, send_counts, send_types) || !send_displs)))
         return false;

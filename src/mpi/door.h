@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the files of the door share. README.md says what it is. Each file uses those before it:
- * report.c, types.c, keep.c, view.c, hook.c, progress.c, comms.c, makers.c, open.c, operation.c, requests.c,
- * persistent.c, calls.c, reductions.c, neighbors.c. */
+ * report.c, types.c, keep.c, view.c, hook.c, fortran.c, progress.c, comms.c, makers.c, operation.c, requests.c,
+ * persistent.c, calls.c, reductions.c, neighbors.c, choice.c, open.c. */
 #include <mpi.h>
 #include <nbcoll/neighbor.h>
 #include <stdatomic.h>
@@ -19,6 +19,9 @@
 #define DOOR_INIT(name) MPIX_##name##_init
 #define DOOR_PINIT(name) PMPIX_##name##_init
 #endif
+
+/* A thread's own, read without a call: the door is loaded with the program. */
+#define DOOR_THREAD _Thread_local __attribute__((tls_model("initial-exec")))
 
 /* ---- report.c ---- */
 
@@ -52,6 +55,7 @@ typedef enum door_form { DOOR_BLOCKING, DOOR_NONBLOCKING, DOOR_PERSISTENT, DOOR_
     X(UNDECIDED, "passed: no blocking call on the communicator came before it")                                        \
     X(NEIGHBORS, "passed: nbcoll lacks such neighbours, or some rank could not make them")                             \
     X(OPERATION, "passed: nbcoll lacks the operation for the type")                                                   \
+    X(SLOWER, "passed: the MPI was faster at the opening")                                                            \
     X(FORM, "passed: under this MPI only blocking calls are served")
 
 typedef enum door_fate {
@@ -61,7 +65,9 @@ typedef enum door_fate {
         DOOR_FATE_COUNT
 } door_fate;
 
+extern bool door_threads; /* several threads may call at a time */
 void door_count(door_form form, door_call call, door_fate fate);
+void door_forget(void); /* what was counted so far */
 /* Collective over MPI_COMM_WORLD, where each rank passes the same `asked`: rank 0 prints the sums over all ranks. */
 void door_report(void);
 
@@ -110,15 +116,18 @@ typedef struct door_blocks {
     bool is_listed;            /* the view has arrays, although all have as many */
 } door_blocks;
 
-/* The same as nbcoll gets them: bytes, in the program's own buffer, or packed into memory of the view. */
+enum { DOOR_FEW = 8 }; /* so many blocks take no memory */
+
+/* It does not move. The same as nbcoll gets them: bytes, in the program's own buffer, or packed into memory of the view. */
 typedef struct door_view {
     door_blocks of;
     void *data;
     size_t bytes;            /* of a block, if all have as many */
     size_t *counts, *displs; /* else these, in bytes */
     void *packed;            /* null: in the program's buffer */
-    size_t *arrays;
-    MPI_Datatype *kept; /* null, or for each type */
+    size_t *arrays;          /* which are `few`, or allocated */
+    MPI_Datatype *kept;      /* null, or for each type */
+    size_t few[2 * DOOR_FEW];
 } door_view;
 
 /* With `as_is` the bytes lie as they are, whatever the type. False: no memory. Close it in either case. */
@@ -140,14 +149,20 @@ bool door_job(char job[DOOR_JOB], int *rank);
 /* From now on, or no more, the MPI calls `move` while it waits. False: it does not. After MPI_Init. */
 bool door_hook(int (*move)(void), bool on);
 
+/* ---- fortran.c ---- */
+
+/* Before main: what Fortran programs call comes to the door. */
+void door_fortran(void);
+
 /* ---- progress.c ---- */
 
 /* nbcoll's waits move the MPI, and the MPI's waits move `context`: between start and stop. */
 void door_pause(void *user, uint64_t looks); /* nbcoll_host.pause */
-bool door_progress_prepare(int ranks);       /* the MPI's part: after MPI_Init, before the first wait */
+bool door_progress_prepare(int ranks);       /* the MPI's part: collective, after MPI_Init, before the first wait */
 bool door_progress_start(nbcoll_context *context); /* false: the MPI would not move it */
 void door_progress_stop(void);
 void door_progress_end(void); /* undoes prepare */
+bool door_crowded(void);      /* the ranks have fewer processors than they are */
 /* Between these the thread, which is in nbcoll, may call the MPI: that does not call nbcoll. */
 void door_enter(void);
 void door_leave(void);
@@ -212,9 +227,11 @@ typedef struct door_operation {
     struct door_operation *next;
 } door_operation;
 
-/* The number of ranks of the communicator of nbcoll's that serves it; 0: it passes, and is counted so. MPI_COMM_NULL is
- * not counted. */
-int door_serves(door_operation *o, MPI_Comm comm);
+#define DOOR_ANY SIZE_MAX /* bytes that not all ranks know alike */
+/* The number of ranks of the communicator of nbcoll's that serves a call with blocks, or a vector, of so many bytes; 0:
+ * it passes, and is counted so. MPI_COMM_NULL is not counted. */
+int door_serves(door_operation *o, MPI_Comm comm, size_t bytes);
+size_t door_bytes(int count, MPI_Datatype type); /* 0: the MPI refuses these */
 /* Whether the MPI refuses these. */
 bool door_bad(int count, MPI_Datatype type);
 bool door_any_bad(int n, const int counts[], MPI_Datatype type);
@@ -252,6 +269,7 @@ int door_run(door_operation *o);
 
 /* An operation that outlives its call. Null: no memory. */
 door_operation *door_new(door_form form, door_call call);
+void door_delete(door_operation *o);
 /* What it uses outlives the call, too, until it is released. False: no memory. */
 bool door_keep(door_operation *o);
 void door_release(door_operation *o);
@@ -266,7 +284,9 @@ bool door_persist(door_operation *o, MPI_Request *request);
 #define DOOR_FORMS(Name, lower, describe, parameters, arguments)                                                       \
     int MPI_##Name(parameters)                                                                                         \
     {                                                                                                                  \
-        door_operation o = {.form = DOOR_BLOCKING, .call = DOOR_##Name};                                               \
+        door_operation o;                                                                                              \
+        o.form = DOOR_BLOCKING;                                                                                        \
+        o.call = DOOR_##Name;                                                                                          \
         return describe(&o, arguments) ? door_run(&o) : PMPI_##Name(arguments);                                        \
     }                                                                                                                  \
     int MPI_I##lower(parameters, MPI_Request *request)                                                                 \
@@ -276,7 +296,7 @@ bool door_persist(door_operation *o, MPI_Request *request);
             return MPI_ERR_NO_MEM;                                                                                     \
         if (describe(o, arguments))                                                                                    \
             return door_begin(o, request);                                                                             \
-        free(o);                                                                                                       \
+        door_delete(o);                                                                                                \
         return PMPI_I##lower(arguments, request);                                                                      \
     }                                                                                                                  \
     DOOR_FORM_INIT(Name, describe, P(parameters), P(arguments))
@@ -288,7 +308,7 @@ bool door_persist(door_operation *o, MPI_Request *request);
         if (!o)                                                                                                        \
             return MPI_ERR_NO_MEM;                                                                                     \
         if (!describe(o, arguments))                                                                                   \
-            free(o);                                                                                                   \
+            door_delete(o);                                                                                                \
         else if (door_persist(o, request))                                                                             \
             return MPI_SUCCESS;                                                                                        \
         return DOOR_PINIT(Name)(arguments, info, request);                                                             \
@@ -296,3 +316,10 @@ bool door_persist(door_operation *o, MPI_Request *request);
 #else
 #define DOOR_FORM_INIT(Name, describe, parameters, arguments)
 #endif
+
+/* ---- choice.c ---- */
+
+/* Measures, for each call, what it takes here and what it takes in the MPI. Collective over MPI_COMM_WORLD. */
+void door_choose(int ranks);
+/* Whether the MPI is faster, at so many bytes: on all ranks alike. */
+bool door_slower(door_form form, door_call call, size_t bytes);

@@ -64,7 +64,7 @@ nbcoll_neighbors *door_neighbors(MPI_Comm comm, nbcoll_comm *ours)
 static bool serves(door_operation *o, MPI_Comm comm, nbcoll_neighborhood *around)
 {
     *around = (nbcoll_neighborhood){.size = sizeof *around};
-    if (!door_serves(o, comm))
+    if (!door_serves(o, comm, DOOR_ANY))
         return false;
     if (o->neighbors)
         return nbcoll_neighbors_query(o->neighbors, around) == NBCOLL_OK;

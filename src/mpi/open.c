@@ -92,8 +92,8 @@ static bool open_world(int rank, int ranks, int provided)
     nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .pause = door_pause}};
     nbcoll_comm *world = NULL;
     config.flags = provided == MPI_THREAD_MULTIPLE ? NBCOLL_ANY_THREAD : 0;
-    if (!all(!(door_only_blocks && provided == MPI_THREAD_MULTIPLE) && door_progress_prepare(ranks) &&
-             nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK))
+    bool well = door_progress_prepare(ranks) && !(door_only_blocks && provided == MPI_THREAD_MULTIPLE);
+    if (!all(well && nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK))
         return false;
     nbcoll_endpoint *endpoint = open_endpoint(rank, ranks);
     if (!endpoint)
@@ -134,11 +134,15 @@ static void open_door(void)
             fprintf(stderr, "nbcoll: not all ranks of the program have the door, on one machine: all calls pass\n");
         return; /* the socket stays: others may not have looked yet */
     }
+    door_threads = provided == MPI_THREAD_MULTIPLE;
     bool opened = open_world(rank, ranks, provided);
     close(presence); /* all have looked */
-    reports = all(opened && asked && strcmp(asked, "report") == 0);
-    if (opened)
+    reports = all(opened && asked && strstr(asked, "report"));
+    if (opened) {
+        if (!all(asked && strstr(asked, "all")))
+            door_choose(ranks);
         return;
+    }
     close_door();
     if (rank == 0)
         fprintf(stderr, "nbcoll: the door could not be opened: all calls pass\n");

@@ -3,13 +3,15 @@
  * handler. A call that the MPI is to refuse goes to the MPI, which does so before it communicates. */
 #include "door.h"
 
-int door_serves(door_operation *o, MPI_Comm comm)
+int door_serves(door_operation *o, MPI_Comm comm, size_t bytes)
 {
     if (comm == MPI_COMM_NULL)
         return 0;
     door_fate fate = door_only_blocks && o->form != DOOR_BLOCKING
                          ? DOOR_FATE_FORM
                          : door_comm(comm, o->form != DOOR_NONBLOCKING, &o->state);
+    if (fate == DOOR_FATE_SERVED && door_slower(o->form, o->call, bytes))
+        fate = DOOR_FATE_SLOWER;
     if (fate != DOOR_FATE_SERVED) {
         door_count(o->form, o->call, fate);
         return 0;
@@ -22,6 +24,12 @@ int door_serves(door_operation *o, MPI_Comm comm)
     o->error = MPI_SUCCESS;
     o->status = NBCOLL_OK;
     return nbcoll_comm_size(o->ours);
+}
+
+size_t door_bytes(int count, MPI_Datatype type)
+{
+    bool plain;
+    return count > 0 && type != MPI_DATATYPE_NULL ? (size_t)count * door_type_bytes(type, &plain) : 0;
 }
 
 bool door_bad(int count, MPI_Datatype type)

@@ -73,7 +73,7 @@ static void drop(door_operation *o)
     pthread_mutex_lock(&lock);
     is_used[o->tag] = false;
     pthread_mutex_unlock(&lock);
-    free(o);
+    door_delete(o);
 }
 
 /* An error shows as a message that is too long. */

@@ -6,14 +6,14 @@
 
 #include "door.h"
 
-enum { SPINS = 16, EACH = 8 };
+enum { SPINS = 4096, EACH = 64 };
 
 static nbcoll_context *moved;
 static MPI_Comm own = MPI_COMM_NULL;
 static MPI_Request never = MPI_REQUEST_NULL;
 static atomic_flag testing = ATOMIC_FLAG_INIT; /* one thread at a time may test a request */
-static _Thread_local int inside;               /* the thread is in nbcoll already */
-static bool crowded;                           /* more ranks than processors */
+static DOOR_THREAD int inside;                 /* the thread is in nbcoll already */
+static bool crowded;                           /* the ranks have fewer processors than they are */
 static unsigned char nothing;
 
 void door_pause(void *user, uint64_t looks)
@@ -32,8 +32,12 @@ void door_pause(void *user, uint64_t looks)
 
 bool door_progress_prepare(int ranks)
 {
-    cpu_set_t allowed;
-    crowded = sched_getaffinity(0, sizeof allowed, &allowed) < 0 || CPU_COUNT(&allowed) < ranks;
+    cpu_set_t mine, all; /* a launcher may have bound each rank to one */
+    CPU_ZERO(&mine);
+    CPU_ZERO(&all);
+    sched_getaffinity(0, sizeof mine, &mine);
+    PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    crowded = CPU_COUNT(&all) < ranks;
     return PMPI_Comm_dup(MPI_COMM_SELF, &own) == MPI_SUCCESS &&
            PMPI_Irecv(&nothing, 1, MPI_BYTE, 0, 0, own, &never) == MPI_SUCCESS;
 }
@@ -55,6 +59,11 @@ void door_progress(void)
         nbcoll_progress(moved);
         inside--;
     }
+}
+
+bool door_crowded(void)
+{
+    return crowded;
 }
 
 MPI_Comm door_self(void)

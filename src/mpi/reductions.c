@@ -7,7 +7,8 @@
 /* The number of ranks that take part in a reduction, 0: it passes. */
 static int serves(door_operation *o, MPI_Comm comm, int count, MPI_Datatype type, MPI_Op op)
 {
-    int n = door_bad(count, type) || op == MPI_OP_NULL ? 0 : door_serves(o, comm);
+    size_t bytes = o->call == DOOR_Reduce_scatter ? DOOR_ANY : door_bytes(count, type);
+    int n = door_bad(count, type) || op == MPI_OP_NULL ? 0 : door_serves(o, comm, bytes);
     o->count = (size_t)count;
     if (!n || door_reduction_of(&o->r, type, op))
         return n;

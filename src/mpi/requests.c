@@ -3,16 +3,30 @@
  * completes: so the MPI's own calls wait for them and for messages together. */
 #include "door.h"
 
+static door_operation *spare; /* of a program of one thread */
+
 door_operation *door_new(door_form form, door_call call)
 {
-    door_operation *o = calloc(1, sizeof *o);
+    door_operation *o = door_threads || !spare ? malloc(sizeof *o) : spare;
+    if (!door_threads)
+        spare = NULL;
     if (o) {
+        o->keeps = false;
+        o->next = NULL;
         o->form = form;
         o->call = call;
         o->r.user = MPI_OP_NULL;
         o->element = MPI_DATATYPE_NULL;
     }
     return o;
+}
+
+void door_delete(door_operation *o)
+{
+    if (door_threads || spare)
+        free(o);
+    else
+        spare = o;
 }
 
 bool door_keep(door_operation *o)
@@ -48,7 +62,7 @@ static int on_free(void *extra)
 {
     door_operation *o = extra;
     door_state_leave(o->state);
-    free(o);
+    door_delete(o);
     return MPI_SUCCESS;
 }
 
@@ -82,7 +96,7 @@ static int refuse(door_operation *o)
 {
     int error = door_raise(o, door_error(o));
     door_release(o);
-    free(o);
+    door_delete(o);
     return error;
 }
 

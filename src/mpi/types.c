@@ -40,7 +40,23 @@ static const struct plain {
               {MPI_C_FLOAT_COMPLEX, NBCOLL_FLOAT_COMPLEX},
               {MPI_C_DOUBLE_COMPLEX, NBCOLL_DOUBLE_COMPLEX},
               {MPI_C_LONG_DOUBLE_COMPLEX, NBCOLL_LONG_DOUBLE_COMPLEX},
-              {MPI_2INT, NBCOLL_INT_INT}};
+              {MPI_2INT, NBCOLL_INT_INT},
+              /* of Fortran, as its compilers have them by default */
+              {MPI_INTEGER, NBCOLL_INT},
+              {MPI_REAL, NBCOLL_FLOAT},
+              {MPI_DOUBLE_PRECISION, NBCOLL_DOUBLE},
+              {MPI_COMPLEX, NBCOLL_FLOAT_COMPLEX},
+              {MPI_DOUBLE_COMPLEX, NBCOLL_DOUBLE_COMPLEX},
+              {MPI_CHARACTER, NBCOLL_TYPE_COUNT},
+              {MPI_INTEGER1, NBCOLL_INT8},
+              {MPI_INTEGER2, NBCOLL_INT16},
+              {MPI_INTEGER4, NBCOLL_INT32},
+              {MPI_INTEGER8, NBCOLL_INT64},
+              {MPI_REAL4, NBCOLL_FLOAT},
+              {MPI_REAL8, NBCOLL_DOUBLE},
+              {MPI_COMPLEX8, NBCOLL_FLOAT_COMPLEX},
+              {MPI_COMPLEX16, NBCOLL_DOUBLE_COMPLEX},
+              {MPI_2INTEGER, NBCOLL_INT_INT}};
 
 /* Pairs with gaps: operands lie as the program has them, but elsewhere they are packed. */
 static const struct plain pairs[] = {{MPI_FLOAT_INT, NBCOLL_FLOAT_INT},

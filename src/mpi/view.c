@@ -38,15 +38,22 @@ static bool lies_plain(const door_blocks *b)
 
 bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
 {
-    bool plain = as_is || lies_plain(blocks), ignored;
+    bool plain = true, ignored;
     size_t total = 0;
-    *view = (door_view){.of = *blocks, .data = (void *)(uintptr_t)blocks->user};
+    view->of = *blocks;
+    view->data = (void *)(uintptr_t)blocks->user;
+    view->counts = view->displs = view->arrays = NULL;
+    view->packed = NULL;
+    view->kept = NULL;
+    view->bytes = 0;
     if (!blocks->counts && !blocks->is_listed) {
-        size_t bytes = blocks->count > 0 ? door_type_bytes(blocks->type, &ignored) : 0;
-        view->bytes = bytes * (size_t)blocks->count;
+        if (blocks->count > 0 && blocks->n > 0)
+            view->bytes = (size_t)blocks->count * door_type_bytes(blocks->type, &plain);
         total = view->bytes * (size_t)blocks->n;
+        plain = as_is || (plain && blocks->user != MPI_BOTTOM);
     } else {
-        view->arrays = malloc((2 * (size_t)blocks->n + 1) * sizeof *view->arrays);
+        plain = as_is || lies_plain(blocks);
+        view->arrays = blocks->n <= DOOR_FEW ? view->few : malloc(2 * (size_t)blocks->n * sizeof *view->arrays);
         if (!view->arrays)
             return false;
         view->counts = view->arrays;
@@ -86,7 +93,29 @@ void door_view_close(door_view *view)
         door_free_type(&view->kept[i]);
     free(view->kept);
     free(view->packed);
-    free(view->arrays);
+    if (view->arrays != view->few)
+        free(view->arrays);
+}
+
+/* Packs or unpacks elements at an address. MPICH 4.0 does neither at MPI_BOTTOM: from one byte on all lies one before. */
+static int copy(uintptr_t user, int n, MPI_Datatype type, void *packed, int size, bool load)
+{
+    MPI_Datatype moved = MPI_DATATYPE_NULL;
+    int done = 0, error = MPI_SUCCESS;
+    if (user == 0) {
+        error = PMPI_Type_create_hindexed(1, &n, &(MPI_Aint){-1}, type, &moved);
+        if (error == MPI_SUCCESS)
+            error = PMPI_Type_commit(&moved);
+        user = 1;
+        n = 1;
+        type = moved;
+    }
+    if (error == MPI_SUCCESS && load)
+        error = PMPI_Pack((void *)user, n, type, packed, size, &done, MPI_COMM_SELF);
+    else if (error == MPI_SUCCESS)
+        error = PMPI_Unpack(packed, size, &done, (void *)user, n, type, MPI_COMM_SELF);
+    door_free_type(&moved);
+    return error;
 }
 
 /* Block i of the program's buffer, and where it is packed, to be moved in pieces of at most INT_MAX bytes. */
@@ -106,11 +135,9 @@ static int move(door_view *view, int i, bool load)
     size_t piece = INT_MAX / bytes;
     for (int error = bytes > INT_MAX ? MPI_ERR_COUNT : MPI_SUCCESS; left > 0; left -= piece) {
         piece = left < piece ? left : piece;
-        int done = 0, size = (int)(piece * bytes);
-        if (error == MPI_SUCCESS && load)
-            error = PMPI_Pack((void *)user, (int)piece, type, packed, size, &done, MPI_COMM_SELF);
-        else if (error == MPI_SUCCESS)
-            error = PMPI_Unpack(packed, size, &done, (void *)user, (int)piece, type, MPI_COMM_SELF);
+        int size = (int)(piece * bytes);
+        if (error == MPI_SUCCESS)
+            error = copy(user, (int)piece, type, packed, size, load);
         if (error != MPI_SUCCESS)
             return error;
         user += (uintptr_t)extent * piece;

@@ -53,7 +53,7 @@ natively()
 # through RANKS ARGUMENTS: what it prints is in $work/out, the report in $work/err
 through()
 {
-    NBCOLL_MPI=report LD_PRELOAD=$door mpirun.$mpi -n "$1" "$work/program" $2 >"$work/out" 2>"$work/err" ||
+    NBCOLL_MPI=report,all LD_PRELOAD=$door mpirun.$mpi -n "$1" "$work/program" $2 >"$work/out" 2>"$work/err" ||
         fail "$1 ranks: failed"
 }
 
