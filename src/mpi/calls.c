@@ -37,7 +37,8 @@ static bool gather(door_operation *o, const void *send, int send_count, MPI_Data
                    int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
     bool is_root;
-    int n = door_serves(o, comm, send == MPI_IN_PLACE ? door_bytes(recv_count, recv_type) : door_bytes(send_count, send_type));
+    bool is_in_place = send == MPI_IN_PLACE;
+    int n = door_serves(o, comm, is_in_place ? door_bytes(recv_count, recv_type) : door_bytes(send_count, send_type));
     if (!has_root(o, root, n, &is_root) || (is_root && door_bad(recv_count, recv_type)) ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
         return false;
@@ -56,7 +57,7 @@ static bool gatherv(door_operation *o, const void *send, int send_count, MPI_Dat
 {
     bool is_root;
     int n = door_serves(o, comm, DOOR_ANY);
-    if (!has_root(o, root, n, &is_root) || (is_root && (door_any_bad(n, counts, recv_type) || !displs)) ||
+    if (!has_root(o, root, n, &is_root) || (is_root && door_bad_vector(VECTOR(recv, n, counts, displs, recv_type))) ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
         return false;
     door_sides(o, BLOCKS(send, 1, send_count, send_type), is_root ? VECTOR(recv, n, counts, displs, recv_type) : NULL,
@@ -82,7 +83,8 @@ static bool scatter(door_operation *o, const void *send, int send_count, MPI_Dat
                     int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
     bool is_root;
-    int n = door_serves(o, comm, recv == MPI_IN_PLACE ? door_bytes(send_count, send_type) : door_bytes(recv_count, recv_type));
+    bool is_in_place = recv == MPI_IN_PLACE;
+    int n = door_serves(o, comm, is_in_place ? door_bytes(send_count, send_type) : door_bytes(recv_count, recv_type));
     if (!has_root(o, root, n, &is_root) || (is_root && door_bad(send_count, send_type)) ||
         (recv != MPI_IN_PLACE && door_bad(recv_count, recv_type)))
         return false;
@@ -101,7 +103,7 @@ static bool scatterv(door_operation *o, const void *send, const int counts[], co
 {
     bool is_root;
     int n = door_serves(o, comm, DOOR_ANY);
-    if (!has_root(o, root, n, &is_root) || (is_root && (door_any_bad(n, counts, send_type) || !displs)) ||
+    if (!has_root(o, root, n, &is_root) || (is_root && door_bad_vector(VECTOR(send, n, counts, displs, send_type))) ||
         (recv != MPI_IN_PLACE && door_bad(recv_count, recv_type)))
         return false;
     scattered(o, is_root ? VECTOR(send, n, counts, displs, send_type) : NULL, BLOCKS(recv, 1, recv_count, recv_type));
@@ -139,7 +141,7 @@ static bool allgatherv(door_operation *o, const void *send, int send_count, MPI_
                        const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
 {
     int n = door_serves(o, comm, DOOR_ANY);
-    if (!n || door_any_bad(n, counts, recv_type) || !displs ||
+    if (!n || door_bad_vector(VECTOR(recv, n, counts, displs, recv_type)) ||
         (send != MPI_IN_PLACE && door_bad(send_count, send_type)))
         return false;
     door_sides(o, BLOCKS(send, 1, send_count, send_type), VECTOR(recv, n, counts, displs, recv_type),
@@ -167,17 +169,21 @@ DOOR_FORMS(Alltoall, alltoall, alltoall,
              MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_count, send_type, recv, recv_count, recv_type, comm))
 
+static bool exchange(door_operation *o, const door_blocks *send, const door_blocks *recv)
+{
+    if (!recv->n || door_bad_vector(recv) || (send->user != MPI_IN_PLACE && door_bad_vector(send)))
+        return false;
+    door_sides(o, send, recv, -1, false);
+    return true;
+}
+
 static bool alltoallv(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
                       MPI_Datatype send_type, void *recv, const int recv_counts[], const int recv_displs[],
                       MPI_Datatype recv_type, MPI_Comm comm)
 {
     int n = door_serves(o, comm, DOOR_ANY);
-    if (!n || door_any_bad(n, recv_counts, recv_type) || !recv_displs ||
-        (send != MPI_IN_PLACE && (door_any_bad(n, send_counts, send_type) || !send_displs)))
-        return false;
-    door_sides(o, VECTOR(send, n, send_counts, send_displs, send_type),
-               VECTOR(recv, n, recv_counts, recv_displs, recv_type), -1, false);
-    return true;
+    return exchange(o, VECTOR(send, n, send_counts, send_displs, send_type),
+                    VECTOR(recv, n, recv_counts, recv_displs, recv_type));
 }
 
 DOOR_FORMS(Alltoallv, alltoallv, alltoallv,
@@ -190,13 +196,8 @@ static bool alltoallw(door_operation *o, const void *send, const int send_counts
                       const MPI_Datatype recv_types[], MPI_Comm comm)
 {
     int n = door_serves(o, comm, DOOR_ANY);
-    if (!n || door_bad_types(n, recv_counts, recv_types) || !recv_displs ||
-        (send != MPI_IN_PLACE && (door_bad_types(n, send_counts, send_types) || !send_displs)))
-        return false;
-    door_blocks from = {.user = send, .n = n, .counts = send_counts, .displs = send_displs, .types = send_types};
-    door_blocks to = {.user = recv, .n = n, .counts = recv_counts, .displs = recv_displs, .types = recv_types};
-    door_sides(o, &from, &to, -1, false);
-    return true;
+    return exchange(o, TYPED(send, n, send_counts, send_displs, send_types),
+                    TYPED(recv, n, recv_counts, recv_displs, recv_types));
 }
 
 DOOR_FORMS(Alltoallw, alltoallw, alltoallw,

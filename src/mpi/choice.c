@@ -5,6 +5,7 @@
 
 #include "door.h"
 
+#define BEARABLE 1.1
 enum { SIZES = 5, ROUNDS = 5, RANKS = 64, LARGEST = 1 << 18, ANY_BIT = 1 << SIZES };
 
 static const int sizes[SIZES] = {8, 512, 4096, 32768, LARGEST};    /* what is measured, bytes of a block or a vector */
@@ -125,10 +126,10 @@ static double ratio_of(double us[ROUNDS][2])
     return least[0] > 0 ? least[1] / least[0] : 1;
 }
 
-/* Where not all know how much it is there is one decision for all sizes. */
+/* Where not all know how much it is there is one decision for all sizes: it is served unless one is much slower. */
 static void decide(door_form form, door_call call)
 {
-    double mine[SIZES][ROUNDS][2], slowest[SIZES][ROUNDS][2], product = 1;
+    double mine[SIZES][ROUNDS][2], slowest[SIZES][ROUNDS][2], product = 1, most_of = 0;
     unsigned char bits = 0;
     for (int size = 0; size < SIZES; size++)
         measure(form, call, size, mine[size]);
@@ -136,10 +137,11 @@ static void decide(door_form form, door_call call)
     for (int size = 0; size < SIZES; size++) {
         double ratio = ratio_of(slowest[size]);
         product *= ratio;
+        most_of = ratio > most_of ? ratio : most_of;
         if (ratio > 1)
             bits |= (unsigned char)(1 << size);
     }
-    slower[form][call] = (unsigned char)(bits | (product > 1 ? ANY_BIT : 0));
+    slower[form][call] = (unsigned char)(bits | (product > 1 || most_of > BEARABLE ? ANY_BIT : 0));
 }
 
 void door_choose(int ranks)

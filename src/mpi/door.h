@@ -235,7 +235,7 @@ size_t door_bytes(int count, MPI_Datatype type); /* 0: the MPI refuses these */
 /* Whether the MPI refuses these. */
 bool door_bad(int count, MPI_Datatype type);
 bool door_any_bad(int n, const int counts[], MPI_Datatype type);
-bool door_bad_types(int n, const int counts[], const MPI_Datatype types[]);
+bool door_bad_vector(const door_blocks *blocks); /* which have counts; none at all are right */
 
 /* Opens both sides; a null one is not used. In place, `own` block of what is received is what is sent. */
 void door_sides(door_operation *o, const door_blocks *send, const door_blocks *recv, int own, bool as_is);
@@ -257,6 +257,9 @@ int door_run(door_operation *o);
     (&(door_blocks){.user = buffer, .n = blocks, .count = elements, .type = of})
 #define VECTOR(buffer, blocks, numbers, spots, of)                                                                     \
     (&(door_blocks){.user = buffer, .n = blocks, .counts = numbers, .displs = spots, .type = of})
+
+#define TYPED(buffer, blocks, numbers, spots, of)                                                                      \
+    (&(door_blocks){.user = buffer, .n = blocks, .counts = numbers, .displs = spots, .types = of})
 
 /* Starts `name` of nbcoll's, in the form of the operation `o`. `name` and the arguments are those of the blocking
  * one, without the timeout. */

@@ -78,7 +78,8 @@ static bool exchange(door_operation *o, const nbcoll_neighborhood *around, const
                      const door_blocks *send, const door_blocks *recv)
 {
     door_blocks from = own ? *own : *send, to = *recv;
-    if (from.user == MPI_IN_PLACE || to.user == MPI_IN_PLACE)
+    if (from.user == MPI_IN_PLACE || to.user == MPI_IN_PLACE || (from.counts && door_bad_vector(&from)) ||
+        (to.counts && door_bad_vector(&to)))
         return false;
     from.peers = own ? NULL : around->destination;
     to.peers = around->source;
@@ -106,10 +107,8 @@ static bool allgatherv(door_operation *o, const void *send, int send_count, MPI_
                        const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    if (door_bad(send_count, send_type) || !serves(o, comm, &around) ||
-        (around.sources && (door_any_bad(around.sources, counts, recv_type) || !displs)))
-        return false;
-    return exchange(o, &around, BLOCKS(send, 1, send_count, send_type), NULL,
+    return !door_bad(send_count, send_type) && serves(o, comm, &around) &&
+           exchange(o, &around, BLOCKS(send, 1, send_count, send_type), NULL,
                     VECTOR(recv, around.sources, counts, displs, recv_type));
 }
 
@@ -137,11 +136,8 @@ static bool alltoallv(door_operation *o, const void *send, const int send_counts
                       MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    if (!serves(o, comm, &around) ||
-        (around.sources && (door_any_bad(around.sources, recv_counts, recv_type) || !recv_displs)) ||
-        (around.destinations && (door_any_bad(around.destinations, send_counts, send_type) || !send_displs)))
-        return false;
-    return exchange(o, &around, NULL, VECTOR(send, around.destinations, send_counts, send_displs, send_type),
+    return serves(o, comm, &around) &&
+           exchange(o, &around, NULL, VECTOR(send, around.destinations, send_counts, send_displs, send_type),
                     VECTOR(recv, around.sources, recv_counts, recv_displs, recv_type));
 }
 
@@ -155,11 +151,8 @@ static bool alltoallw(door_operation *o, const void *send, const int send_counts
                       const MPI_Aint recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    if (!serves(o, comm, &around) ||
-        (around.sources && (door_bad_types(around.sources, recv_counts, recv_types) || !recv_displs)) ||
-        (around.destinations && (door_bad_types(around.destinations, send_counts, send_types) || !send_displs)))
-        return false;
-    return exchange(o, &around, NULL,
+    return serves(o, comm, &around) &&
+           exchange(o, &around, NULL,
                     &(door_blocks){.user = send,
                                    .n = around.destinations,
                                    .counts = send_counts,

@@ -45,11 +45,11 @@ bool door_any_bad(int n, const int counts[], MPI_Datatype type)
     return is;
 }
 
-bool door_bad_types(int n, const int counts[], const MPI_Datatype types[])
+bool door_bad_vector(const door_blocks *b)
 {
-    bool is = !types || door_any_bad(n, counts, MPI_BYTE);
-    for (int i = 0; i < n && !is; i++)
-        is = types[i] == MPI_DATATYPE_NULL;
+    bool is = b->n > 0 && (door_any_bad(b->n, b->counts, b->types ? MPI_BYTE : b->type) || (!b->displs && !b->places));
+    for (int i = 0; b->types && i < b->n && !is; i++)
+        is = b->types[i] == MPI_DATATYPE_NULL;
     return is;
 }
 

@@ -46,14 +46,14 @@ natively()
 {
     native="$work/native.$1"
     [ ! -e "$native" ] || return 0
-    mpirun.$mpi -n "$1" "$work/program" $2 >"$work/out" 2>"$work/err" || fail "$1 ranks, natively: failed"
+    mpirun.$mpi -n "$1" "$work/program" ${2-} >"$work/out" 2>"$work/err" || fail "$1 ranks, natively: failed"
     sort "$work"/out* >"$native"
 }
 
 # through RANKS ARGUMENTS: what it prints is in $work/out, the report in $work/err
 through()
 {
-    NBCOLL_MPI=report,all LD_PRELOAD=$door mpirun.$mpi -n "$1" "$work/program" $2 >"$work/out" 2>"$work/err" ||
+    NBCOLL_MPI=report,all LD_PRELOAD=$door mpirun.$mpi -n "$1" "$work/program" ${2-} >"$work/out" 2>"$work/err" ||
         fail "$1 ranks: failed"
 }
 

@@ -39,7 +39,9 @@ program every
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, error)
     call MPI_Comm_size(comm, ranks, error)
     call MPI_Comm_rank(comm, rank, error)
-    call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.false.], .false., ring, error)
+    ! A graph: MPICH 4.0's mpi_f08 has MPI_Neighbor_alltoallw for no other topology.
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, [mod(rank + 1, ranks)], MPI_UNWEIGHTED, 1, &
+        [mod(rank + ranks - 1, ranks)], MPI_UNWEIGHTED, MPI_INFO_NULL, .false., ring, error)
     call MPI_Op_create(affine, .false., op, error)
     call get_command_argument(1, path)
     write (path, '(a,a,i0)') trim(path), '.', rank

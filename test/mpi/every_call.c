@@ -4,11 +4,7 @@
  * MPI_IN_PLACE; operations of the program's; communicators of several kinds; mixed with large messages both ways. Each
  * case prints a checksum of every rank's buffers, with what lies between and behind the data. Values are small
  * integers, so that no order of a sum changes them. The output of two libraries is the same, or one is wrong. */
-#include <mpi.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "shared.h"
 
 enum { ROOM = 1 << 14, LARGE = 1 << 20, GUARD = 0x5a };
 
@@ -17,14 +13,6 @@ static MPI_Comm comm;
 static const char *where;
 static int *from, *to;
 static int counts[64], displs[64], their_counts[64], their_displs[64], byte_displs[64], their_byte_displs[64];
-
-static uint64_t sum_of(const void *data, size_t bytes)
-{
-    uint64_t sum = 1469598103934665603u;
-    for (size_t i = 0; i < bytes; i++)
-        sum = (sum ^ ((const unsigned char *)data)[i]) * 1099511628211u;
-    return sum;
-}
 
 static void begin(void)
 {
@@ -35,47 +23,8 @@ static void begin(void)
 
 static void end(const char *what, int n)
 {
-    uint64_t sum = sum_of(to, ROOM * sizeof *to) + sum_of(from, ROOM * sizeof *from);
+    uint64_t sum = sum_of(sum_of(1, to, ROOM * sizeof *to), from, ROOM * sizeof *from);
     printf("%s %s %d on rank %d: %016llx\n", where, what, n, rank, (unsigned long long)sum);
-}
-
-/* Pairs of ints: as two ints, with a gap, backwards, in a struct with an int before it. All have the same signature. */
-static MPI_Datatype pair(int layout)
-{
-    MPI_Datatype type, resized;
-    const int ones[] = {1, 1}, backwards[] = {1, 0};
-    if (layout == 0) {
-        MPI_Type_contiguous(2, MPI_INT, &type);
-    } else if (layout == 1) {
-        MPI_Type_vector(2, 1, 2, MPI_INT, &resized);
-        MPI_Type_create_resized(resized, 0, 4 * sizeof(int), &type);
-        MPI_Type_free(&resized);
-    } else if (layout == 2) {
-        MPI_Type_indexed(2, ones, backwards, MPI_INT, &type);
-    } else {
-        const MPI_Aint at[] = {sizeof(int), 2 * sizeof(int)};
-        const MPI_Datatype ints[] = {MPI_INT, MPI_INT};
-        MPI_Type_create_struct(2, ones, at, ints, &resized);
-        MPI_Type_create_resized(resized, 0, 3 * sizeof(int), &type);
-        MPI_Type_free(&resized);
-    }
-    MPI_Type_commit(&type);
-    return type;
-}
-
-/* a then b: of pairs that are affine maps, which do not commute. */
-static void compose(void *in, void *inout, int *n, MPI_Datatype *type)
-{
-    MPI_Aint lb, extent, first, span;
-    MPI_Type_get_extent(*type, &lb, &extent);
-    MPI_Type_get_true_extent(*type, &first, &span);
-    for (int i = 0; i < *n; i++) {
-        int *a = (int *)((char *)in + i * extent + first), *b = (int *)((char *)inout + i * extent + first);
-        int last = (int)(span / (MPI_Aint)sizeof(int)) - 1;
-        unsigned factor = (unsigned)a[0] * (unsigned)b[0];
-        b[last] = (int)((unsigned)b[0] * (unsigned)a[last] + (unsigned)b[last]);
-        b[0] = (int)factor;
-    }
 }
 
 static void add(void *in, void *inout, int *n, MPI_Datatype *type)

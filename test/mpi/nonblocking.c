@@ -4,13 +4,9 @@
  * a program may free early is freed early: types, operations, communicators. Then jobs that are drawn: starts, waits,
  * blocking calls and large messages in any order that is legal. Each case prints a checksum of every rank's buffers.
  * The output of two libraries is the same, or one is wrong. */
-#include <mpi.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "shared.h"
 
-enum { ROOM = 1 << 13, CALLS = 17, FORMS = 2 * CALLS, MESSAGES = 4, ALL = FORMS + 2 * MESSAGES, RANKS = 16 };
+enum { ROOM = 1 << 13, CALLS = 17, FORMS = 2 * CALLS, MESSAGES = 4, ALL = FORMS + 2 * MESSAGES };
 
 static int rank, size, failed;
 static MPI_Comm comm;
@@ -18,59 +14,6 @@ static int *from[FORMS], *to[FORMS];
 static int counts[FORMS][RANKS], displs[FORMS][RANKS], others[FORMS][RANKS], places[FORMS][RANKS];
 static MPI_Datatype types[FORMS][RANKS];
 static int *message[2 * MESSAGES];
-
-static uint64_t sum_of(uint64_t sum, const void *data, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        sum = (sum ^ ((const unsigned char *)data)[i]) * 1099511628211u;
-    return sum;
-}
-
-static void say(const char *what, int n, uint64_t mine)
-{
-    uint64_t sums[RANKS], all = 0;
-    PMPI_Gather(&mine, 1, MPI_UINT64_T, sums, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    int me, world;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &world);
-    for (int i = 0; me == 0 && i < world; i++)
-        all = all * 31 + sums[i];
-    if (me == 0)
-        printf("%s %d %016llx\n", what, n, (unsigned long long)all);
-}
-
-/* Two ints, in layouts of one signature. */
-static MPI_Datatype pair(int layout)
-{
-    MPI_Datatype type, inner;
-    const int ones[] = {1, 1}, backwards[] = {1, 0};
-    if (layout == 0) {
-        MPI_Type_contiguous(2, MPI_INT, &type);
-    } else if (layout == 1) {
-        MPI_Type_vector(2, 1, 2, MPI_INT, &inner);
-        MPI_Type_create_resized(inner, 0, 4 * sizeof(int), &type);
-        MPI_Type_free(&inner);
-    } else {
-        MPI_Type_indexed(2, ones, backwards, MPI_INT, &type);
-    }
-    MPI_Type_commit(&type);
-    return type;
-}
-
-/* a then b, of affine maps that lie as one int after the other: it does not commute. */
-static void compose(void *in, void *inout, int *n, MPI_Datatype *type)
-{
-    MPI_Aint lb, extent, first, span;
-    MPI_Type_get_extent(*type, &lb, &extent);
-    MPI_Type_get_true_extent(*type, &first, &span);
-    for (int i = 0; i < *n; i++) {
-        unsigned *a = (unsigned *)((char *)in + i * extent + first);
-        unsigned *b = (unsigned *)((char *)inout + i * extent + first);
-        size_t last = (size_t)span / sizeof(int) - 1;
-        b[last] = b[0] * a[last] + b[last];
-        b[0] = a[0] * b[0];
-    }
-}
 
 /* Counts of call c, from this rank to all and from all to it: of elements with an extent of at most 4 ints. */
 static void draw(int c, int n)

@@ -3,72 +3,15 @@
  * Persistent collectives, which each rank starts in another order, among persistent messages; and neighbourhood
  * collectives in all forms, over grids and graphs. What a program may free after MPI_..._init is freed. Each case
  * prints a checksum of every rank's buffers. The output of two libraries is the same, or one is wrong. */
-#include <mpi.h>
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define INIT(name) MPIX_##name##_init
-#else
-#define INIT(name) MPI_##name##_init
-#endif
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "shared.h"
 
-enum { ROOM = 1 << 12, CALLS = 17, FORMS = 2 * CALLS, ALL = FORMS + 2, RANKS = 16, ROUNDS = 6, EDGES = 16 };
+enum { ROOM = 1 << 12, CALLS = 17, FORMS = 2 * CALLS, ALL = FORMS + 2, ROUNDS = 6, EDGES = 16 };
 
 static int rank, size, failed;
 static MPI_Comm comm;
 static int from[FORMS][ROOM], to[FORMS][ROOM];
 static int counts[FORMS][RANKS], displs[FORMS][RANKS], byte_displs[FORMS][RANKS];
 static MPI_Datatype types[FORMS][RANKS];
-
-static uint64_t sum_of(uint64_t sum, const void *data, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        sum = (sum ^ ((const unsigned char *)data)[i]) * 1099511628211u;
-    return sum;
-}
-
-static void say(const char *what, int n, uint64_t mine)
-{
-    uint64_t sums[RANKS], all = 0;
-    int me, world;
-    PMPI_Gather(&mine, 1, MPI_UINT64_T, sums, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &world);
-    for (int i = 0; me == 0 && i < world; i++)
-        all = all * 31 + sums[i];
-    if (me == 0) {
-        printf("%s %d %016llx\n", what, n, (unsigned long long)all);
-        fflush(stdout);
-    }
-}
-
-/* Two ints with one between them, or without. */
-static MPI_Datatype pair(int has_gap)
-{
-    MPI_Datatype type, inner;
-    MPI_Type_vector(2, 1, has_gap ? 2 : 1, MPI_INT, &inner);
-    MPI_Type_create_resized(inner, 0, (has_gap ? 4 : 2) * (MPI_Aint)sizeof(int), &type);
-    MPI_Type_free(&inner);
-    MPI_Type_commit(&type);
-    return type;
-}
-
-/* a then b, of affine maps: it does not commute. */
-static void compose(void *in, void *inout, int *n, MPI_Datatype *type)
-{
-    MPI_Aint lb, extent, first, span;
-    MPI_Type_get_extent(*type, &lb, &extent);
-    MPI_Type_get_true_extent(*type, &first, &span);
-    for (int i = 0; i < *n; i++) {
-        unsigned *a = (unsigned *)((char *)in + i * extent), *b = (unsigned *)((char *)inout + i * extent);
-        size_t last = (size_t)span / sizeof(int) - 1;
-        b[last] = b[0] * a[last] + b[last];
-        b[0] = a[0] * b[0];
-    }
-}
 
 static void fill(int c, int round)
 {

@@ -2,18 +2,9 @@
  *
  * Threads under MPI_THREAD_MULTIPLE: each has a communicator of its own, with which it makes, uses and frees others,
  * while it exchanges messages; and requests that one thread has started end in another. Every value is checked. */
-#include <mpi.h>
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define INIT(name) MPIX_##name##_init
-#else
-#define INIT(name) MPI_##name##_init
-#endif
+#include "shared.h"
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { THREADS = 3, OPEN = 6, LARGE = 1 << 15 };
 
