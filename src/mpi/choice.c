@@ -5,13 +5,13 @@
 
 #include "door.h"
 
-#define BEARABLE 1.1
-enum { SIZES = 5, ROUNDS = 5, RANKS = 64, LARGEST = 1 << 18, ANY_BIT = 1 << SIZES };
+#define BEARABLE 1.5
+enum { SIZES = 6, ROUNDS = 5, RANKS = 64, FEW = 8, LARGE = 1 << 18, LARGEST = 1 << 20, ANY_BIT = 1 << SIZES };
 
-static const int sizes[SIZES] = {8, 512, 4096, 32768, LARGEST};    /* what is measured, bytes of a block or a vector */
-static const size_t most[SIZES - 1] = {64, 1024, 8192, 1 << 16};   /* for all up to here */
-static const int repeats[SIZES] = {50, 50, 25, 10, 4};
-static unsigned char slower[DOOR_FORM_COUNT][DOOR_CALL_COUNT];     /* a bit for each size */
+static const int sizes[SIZES] = {8, 512, 4096, 32768, LARGE, LARGEST}; /* what is measured, bytes of a block or a vector */
+static const size_t most[SIZES - 1] = {64, 1024, 8192, 1 << 16, 1 << 19}; /* for all up to here */
+static const int repeats[SIZES] = {50, 50, 25, 10, 4, 2};
+static unsigned char slower[DOOR_FORM_COUNT][DOOR_CALL_COUNT]; /* a bit for each size */
 
 bool door_slower(door_form form, door_call call, size_t bytes)
 {
@@ -95,7 +95,7 @@ static double seconds(door_form form, door_call call, bool ours, int times, MPI_
     return PMPI_Wtime() - start;
 }
 
-/* How long this rank takes, the MPI in least[0], and the door. */
+/* How long this rank takes, the MPI in us[...][0], and the door. */
 static void measure(door_form form, door_call call, int size, double us[ROUNDS][2])
 {
     MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -127,15 +127,15 @@ static double ratio_of(double us[ROUNDS][2])
 }
 
 /* Where not all know how much it is there is one decision for all sizes: it is served unless one is much slower. */
-static void decide(door_form form, door_call call)
+static void decide(door_form form, door_call call, int measured)
 {
     double mine[SIZES][ROUNDS][2], slowest[SIZES][ROUNDS][2], product = 1, most_of = 0;
     unsigned char bits = 0;
-    for (int size = 0; size < SIZES; size++)
+    for (int size = 0; size < measured; size++)
         measure(form, call, size, mine[size]);
-    PMPI_Allreduce(mine, slowest, SIZES * ROUNDS * 2, MPI_DOUBLE, MPI_MAX, W);
-    for (int size = 0; size < SIZES; size++) {
-        double ratio = ratio_of(slowest[size]);
+    PMPI_Allreduce(mine, slowest, measured * ROUNDS * 2, MPI_DOUBLE, MPI_MAX, W);
+    for (int size = 0; size < SIZES; size++) { /* what is larger than what was measured is like that */
+        double ratio = ratio_of(slowest[size < measured ? size : measured - 1]);
         product *= ratio;
         most_of = ratio > most_of ? ratio : most_of;
         if (ratio > 1)
@@ -152,14 +152,14 @@ void door_choose(int ranks)
 #endif
     if (!door_all(W, ranks <= RANKS && !door_crowded()))
         return;
-    size_t room = ((size_t)ranks + 2) * LARGEST;
+    size_t room = ((size_t)ranks + 2) * (ranks <= FEW ? LARGEST : LARGE);
     f = calloc(1, room);
     t = calloc(1, room);
     if (door_all(W, f && t) && PMPI_Cart_create(W, 1, &ranks, &open, 0, &line) == MPI_SUCCESS) {
         door_comm_made(line);
         for (int form = 0; form <= forms; form++)
             for (int call = 0; call < DOOR_CALL_COUNT; call++)
-                decide((door_form)form, (door_call)call);
+                decide((door_form)form, (door_call)call, ranks <= FEW ? SIZES : SIZES - 1);
         PMPI_Comm_free(&line);
         door_forget();
     }

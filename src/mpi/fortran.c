@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Fortran. MPICH's Fortran libraries call the MPI's C functions by their names, and so the door. Open MPI's call
- * PMPI_..., after they have made C's handles, MPI_IN_PLACE and MPI_BOTTOM of Fortran's: the door puts its own functions
- * there, into the tables by which the dynamic linker tells these libraries where to jump. So mpif.h, mpi and mpi_f08 are
- * served alike, and a tool that defines Fortran's names stays above. */
+ * Fortran. The MPIs' Fortran libraries make C's handles, MPI_IN_PLACE and MPI_BOTTOM of Fortran's and call the MPI's C
+ * functions: Open MPI's always by PMPI names, MPICH's for mpi_f08. The door puts its own functions there, into the
+ * tables by which the dynamic linker tells these libraries where to jump. So mpif.h, mpi and mpi_f08 are served alike,
+ * and a tool that defines Fortran's names stays above. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "door.h"
-
-#ifdef OPEN_MPI
 
 /* The door's function of a PMPI name; null: it has none. */
 static void *ours(const char *name)
@@ -47,7 +45,7 @@ static int look(struct dl_phdr_info *object, size_t bytes, void *user)
     const ElfW(Rela) *jumps = NULL;
     size_t room = 0;
     (void)bytes, (void)user;
-    if (!strstr(object->dlpi_name, "libmpi_mpifh") && !strstr(object->dlpi_name, "libmpi_usempi"))
+    if (!strstr(object->dlpi_name, "libmpi_mpifh") && !strstr(object->dlpi_name, "libmpichfort"))
         return 0;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -76,5 +74,3 @@ __attribute__((constructor)) void door_fortran(void)
 {
     dl_iterate_phdr(look, NULL);
 }
-
-#endif
