@@ -6,11 +6,11 @@
 #include "door.h"
 
 #define BEARABLE 1.5
-enum { SIZES = 6, ROUNDS = 5, RANKS = 64, FEW = 8, LARGE = 1 << 18, LARGEST = 1 << 20, ANY_BIT = 1 << SIZES };
+enum { SIZES = 6, ROUNDS = 4, RANKS = 64, FEW = 8, LARGE = 1 << 18, LARGEST = 1 << 20, ANY_BIT = 1 << SIZES };
 
 static const int sizes[SIZES] = {8, 512, 4096, 32768, LARGE, LARGEST}; /* what is measured, bytes of a block or a vector */
 static const size_t most[SIZES - 1] = {64, 1024, 8192, 1 << 16, 1 << 19}; /* for all up to here */
-static const int repeats[SIZES] = {50, 50, 25, 10, 4, 2};
+static const int repeats[SIZES] = {30, 30, 15, 6, 2, 1};
 static unsigned char slower[DOOR_FORM_COUNT][DOOR_CALL_COUNT]; /* a bit for each size */
 
 bool door_slower(door_form form, door_call call, size_t bytes)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A program that makes every blocking collective gets through the door what it gets from the MPI, and nbcoll serves it:
-# with 2 ranks and 4, one of whose communicators has 2. With NBCOLL_MPI=off nothing is served, nor where one of two
+# with 2 ranks and 4, one of whose communicators has 2. Values are right, too, where some calls
+# are left to the MPI. With NBCOLL_MPI=off nothing is served, nor where one of two
 # ranks lacks the door.
 . "$NBCOLL_SOURCE/test/mpi/door.sh"
 
@@ -17,6 +18,9 @@ check()
         [ $ranks -eq 2 ] || ! grep passed "$work/err" || fail "something passed"
     done
     native=$work/native.2
+    NBCOLL_MPI=report LD_PRELOAD=$door mpirun.$mpi -n 2 "$work/program" "$work/out" >"$work/out" 2>"$work/err" ||
+        fail "by choice: failed"
+    same
     rm "$work"/out*
     NBCOLL_MPI=off LD_PRELOAD=$door mpirun.$mpi -n 2 "$work/program" "$work/out" >"$work/out" 2>"$work/err" ||
         fail "off: failed"
