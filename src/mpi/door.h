@@ -118,7 +118,8 @@ typedef struct door_blocks {
 
 enum { DOOR_FEW = 8 }; /* so many blocks take no memory */
 
-/* It does not move. The same as nbcoll gets them: bytes, in the program's own buffer, or packed into memory of the view. */
+/* The same as nbcoll gets them: bytes, in the program's own buffer, or packed into memory of the view. It does not
+ * move. */
 typedef struct door_view {
     door_blocks of;
     void *data;
@@ -311,7 +312,7 @@ bool door_persist(door_operation *o, MPI_Request *request);
         if (!o)                                                                                                        \
             return MPI_ERR_NO_MEM;                                                                                     \
         if (!describe(o, arguments))                                                                                   \
-            door_delete(o);                                                                                                \
+            door_delete(o);                                                                                            \
         else if (door_persist(o, request))                                                                             \
             return MPI_SUCCESS;                                                                                        \
         return DOOR_PINIT(Name)(arguments, info, request);                                                             \

@@ -60,14 +60,19 @@ nbcoll_neighbors *door_neighbors(MPI_Comm comm, nbcoll_comm *ours)
     return NULL;
 }
 
-/* Whether the communicator has neighbours; who they are. */
-static bool serves(door_operation *o, MPI_Comm comm, nbcoll_neighborhood *around)
+/* Whether the communicator has neighbours; who they are. A grid is connected, so where all of a rank's blocks have so
+ * many bytes those of all ranks have. */
+static bool serves(door_operation *o, MPI_Comm comm, nbcoll_neighborhood *around, size_t bytes)
 {
+    door_state *state = NULL;
     *around = (nbcoll_neighborhood){.size = sizeof *around};
-    if (!door_serves(o, comm, DOOR_ANY))
+    if (comm != MPI_COMM_NULL && door_comm(comm, o->form != DOOR_NONBLOCKING, &state) == DOOR_FATE_SERVED &&
+        nbcoll_neighbors_query(state->neighbors, around) != NBCOLL_OK)
+        state = NULL;
+    if (!door_serves(o, comm, around->dims > 0 ? bytes : DOOR_ANY))
         return false;
-    if (o->neighbors)
-        return nbcoll_neighbors_query(o->neighbors, around) == NBCOLL_OK;
+    if (state)
+        return true;
     door_count(o->form, o->call, DOOR_FATE_NEIGHBORS);
     return false;
 }
@@ -93,7 +98,8 @@ static bool allgather(door_operation *o, const void *send, int send_count, MPI_D
                       int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    return !door_bad(send_count, send_type) && !door_bad(recv_count, recv_type) && serves(o, comm, &around) &&
+    return !door_bad(send_count, send_type) && !door_bad(recv_count, recv_type) &&
+           serves(o, comm, &around, door_bytes(recv_count, recv_type)) &&
            exchange(o, &around, BLOCKS(send, 1, send_count, send_type), NULL,
                     BLOCKS(recv, around.sources, recv_count, recv_type));
 }
@@ -107,7 +113,7 @@ static bool allgatherv(door_operation *o, const void *send, int send_count, MPI_
                        const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    return !door_bad(send_count, send_type) && serves(o, comm, &around) &&
+    return !door_bad(send_count, send_type) && serves(o, comm, &around, DOOR_ANY) &&
            exchange(o, &around, BLOCKS(send, 1, send_count, send_type), NULL,
                     VECTOR(recv, around.sources, counts, displs, recv_type));
 }
@@ -121,7 +127,8 @@ static bool alltoall(door_operation *o, const void *send, int send_count, MPI_Da
                      int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    return !door_bad(send_count, send_type) && !door_bad(recv_count, recv_type) && serves(o, comm, &around) &&
+    return !door_bad(send_count, send_type) && !door_bad(recv_count, recv_type) &&
+           serves(o, comm, &around, door_bytes(recv_count, recv_type)) &&
            exchange(o, &around, NULL, BLOCKS(send, around.destinations, send_count, send_type),
                     BLOCKS(recv, around.sources, recv_count, recv_type));
 }
@@ -136,7 +143,7 @@ static bool alltoallv(door_operation *o, const void *send, const int send_counts
                       MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    return serves(o, comm, &around) &&
+    return serves(o, comm, &around, DOOR_ANY) &&
            exchange(o, &around, NULL, VECTOR(send, around.destinations, send_counts, send_displs, send_type),
                     VECTOR(recv, around.sources, recv_counts, recv_displs, recv_type));
 }
@@ -151,7 +158,7 @@ static bool alltoallw(door_operation *o, const void *send, const int send_counts
                       const MPI_Aint recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    return serves(o, comm, &around) &&
+    return serves(o, comm, &around, DOOR_ANY) &&
            exchange(o, &around, NULL,
                     &(door_blocks){.user = send,
                                    .n = around.destinations,

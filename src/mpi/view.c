@@ -97,7 +97,8 @@ void door_view_close(door_view *view)
         free(view->arrays);
 }
 
-/* Packs or unpacks elements at an address. MPICH 4.0 does neither at MPI_BOTTOM: from one byte on all lies one before. */
+/* Packs or unpacks elements at an address. MPICH 4.0 does neither at MPI_BOTTOM: so seen from byte 1 all lies one byte
+ * before. */
 static int copy(uintptr_t user, int n, MPI_Datatype type, void *packed, int size, bool load)
 {
     MPI_Datatype moved = MPI_DATATYPE_NULL;

@@ -18,6 +18,7 @@ check()
         [ $ranks -eq 2 ] || ! grep passed "$work/err" || fail "something passed"
     done
     native=$work/native.2
+    rm "$work"/out*
     NBCOLL_MPI=report LD_PRELOAD=$door mpirun.$mpi -n 2 "$work/program" "$work/out" >"$work/out" 2>"$work/err" ||
         fail "by choice: failed"
     same
