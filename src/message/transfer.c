@@ -39,7 +39,8 @@ static void nbcolli_transfer_taken(nbcoll_messages *m, const nbcolli_transfer *t
 
     if (nbcolli_has_departed(m->comm, t->rank))
         return;
-    if (t->phase == NBCOLLI_TRANSFER_GETTING || (t->phase == NBCOLLI_TRANSFER_ASKED && is_stuck))
+    if (t->phase == NBCOLLI_TRANSFER_GETTING || (t->phase == NBCOLLI_TRANSFER_CARRIED && is_lost) ||
+        (t->phase == NBCOLLI_TRANSFER_ASKED && is_stuck))
         nbcolli_message_say(m, t->rank, NBCOLLI_MSG_TAKEN, t->number,
                             is_lost || work == NBCOLL_ERR_FAULT ? why : NBCOLL_OK);
     if (t->phase == NBCOLLI_TRANSFER_PUTTING && (work != NBCOLL_OK || is_stuck))
