@@ -114,6 +114,12 @@ bool counters_is_met(const nbcoll_context *context, const nbcoll_endpoint *endpo
     return link && link->member[peer] >= 0;
 }
 
+bool counters_has_rejected(const nbcoll_context *context, const nbcoll_endpoint *endpoint, int peer)
+{
+    const nbcolli_link *link = link_of(context, endpoint);
+    return link && nbcolli_has_rejected(link, peer);
+}
+
 /* The highest tag of all is none: it asks whether the communicator is still there (ask.h, executors). */
 bool counters_asks_early(const nbcoll_comm *comm, const nbcoll_header *header)
 {

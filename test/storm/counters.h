@@ -56,6 +56,9 @@ window counters_window(const nbcoll_context *context, const nbcoll_endpoint *end
 /* Is it known there which rank that peer is? Before a communicator has both it is not. */
 bool counters_is_met(const nbcoll_context *context, const nbcoll_endpoint *endpoint, int peer);
 
+/* Does that peer say there that it has given this rank up? */
+bool counters_has_rejected(const nbcoll_context *context, const nbcoll_endpoint *endpoint, int peer);
+
 /* Does that ask where a rank is in an operation of the communicator that this rank has not started? */
 bool counters_asks_early(const nbcoll_comm *comm, const nbcoll_header *header);
 

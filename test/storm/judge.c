@@ -332,6 +332,15 @@ void judge_blamed(actor *a, const nbcoll_failure *f)
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
+/* By which it is lost there, too, though its transport need not know: that one reads nothing of this rank's memory. */
+static bool has_rejected(const actor *a, const nbcoll_context *context, int by)
+{
+    bool is_so = true;
+    for (int n = 0; n < NETS; n++)
+        is_so &= counters_has_rejected(context, &a->end[n]->base, a->end[n]->net.at[by].rank);
+    return is_so;
+}
+
 void judge_given_up(actor *a, const nbcoll_context *context)
 {
     const storm *s = a->storm;
@@ -343,7 +352,7 @@ void judge_given_up(actor *a, const nbcoll_context *context)
     for (int r = 0; r < s->plan.ranks; r++)
         if (r != a->rank && wire_reaches(near, r) && counters_is_met(context, &near->base, near->net.at[r].rank) &&
             home->given_up[r] != near->given_up[r] && !home->has_seen[r] && !near->has_seen[r] &&
-            !(s->bad[r] & BAD_DEAD) && !home->said_lost[r] && !near->said_lost[r])
+            !(s->bad[r] & BAD_DEAD) && !home->said_lost[r] && !near->said_lost[r] && !has_rejected(a, context, r))
             storm_find(a->storm, "rank %d has given rank %d up on one endpoint, and not on the other", a->rank, r);
 }
 
