@@ -55,8 +55,8 @@ NBCOLLI_BEGIN
 typedef struct nbcoll_cluster_config {
     size_t size;
     int rank, ranks;
-    /* The host's allgather, called once, once more if ofi is needed, and once more for each provider of libfabric that
-     * is tried where the best one differs by machine: all[r * bytes ..) becomes rank r's
+    /* The host's allgather, called once, three times more if ofi is needed, and once more for each provider of
+     * libfabric that is tried where the best one differs by machine: all[r * bytes ..) becomes rank r's
      * mine[0..bytes). Its errors are returned. */
     nbcoll_status (*exchange)(void *user, const void *mine, void *all, size_t bytes);
     void *user;

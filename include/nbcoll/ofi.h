@@ -42,6 +42,7 @@
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
 #define nbcoll_ofi_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_open)
 #define nbcoll_ofi_meet NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_meet)
+#define nbcoll_ofi_measure NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_measure)
 #define nbcoll_ofi_provider NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_provider)
 #endif
 
@@ -79,13 +80,23 @@ typedef struct nbcoll_ofi_address {
 NBCOLL_API nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll_ofi_address *mine,
                                          nbcoll_endpoint **out);
 
-/* Tells the endpoint the addresses of all ranks, its own among them: all[ranks], copied. Once, before it is used. From
- * then on its limits hold the prices that each rank has measured when it opened, the dearest of all ranks. Does not
- * wait for anybody; every rank must have opened its endpoint by then, which it has if its address is here. Errors, with
- * nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address, or
+/* Tells the endpoint the addresses of all ranks, its own among them: all[ranks], copied. Once, before it is used. Its
+ * limits hold assumed prices, of a fast network with TCP. Does not wait for anybody; every rank must have opened its
+ * endpoint by then, which it has if its address is here. Errors, with nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address, or
  * its provider, credits, payload or number of ranks differ from this rank's; TRANSPORT: the provider takes no such
  * address, only its own machine reaches it, or two machines have it (the host's log says whose it is). */
 NBCOLL_API nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_address all[]);
+
+/* The host's allgather: all[r * bytes ..) becomes rank r's mine[0..bytes). */
+typedef nbcoll_status nbcoll_ofi_exchange(void *user, const void *mine, void *all, size_t bytes);
+
+/* Measures latency and bandwidth between machines by writes of one rank to another one's memory (FI_RMA), and sets the
+ * prices in the limits of all ranks to the dearest that were measured: by them the core chooses algorithms. Collective,
+ * after nbcoll_ofi_meet and before a communicator is made over the endpoint (nbcoll_cluster_open does it). It calls
+ * `exchange` twice, and takes at most 500 ms between; a provider that does not write or answer by then keeps assumed
+ * prices. Errors, with nothing changed: NULL; ARGUMENT: the endpoint is another transport's, or has not met; MEMORY,
+ * where the others wait in `exchange`; those of `exchange`. */
+NBCOLL_API nbcoll_status nbcoll_ofi_measure(nbcoll_endpoint *endpoint, nbcoll_ofi_exchange *exchange, void *user);
 
 /* The provider that an endpoint has, as libfabric names it; null for another transport's. Lives as long as the
  * endpoint. */

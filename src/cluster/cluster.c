@@ -128,6 +128,16 @@ static nbcoll_status nbcolli_cluster_ofi_meet(nbcoll_endpoint *ofi, const nbcoll
 #endif
 }
 
+static nbcoll_status nbcolli_cluster_measure(const nbcoll_cluster_config *c, nbcoll_endpoint *ofi)
+{
+#ifdef NBCOLLI_CLUSTER_OFI
+    return nbcoll_ofi_measure(ofi, c->exchange, c->user);
+#else
+    (void)c, (void)ofi;
+    return NBCOLL_ERR_UNSUPPORTED;
+#endif
+}
+
 /* The first rank that has not opened, or (null: whatever it is) has another provider than that; -1: none. */
 static int nbcolli_cluster_lacks(const nbcolli_cluster_network *network, int ranks, const char *provider)
 {
@@ -194,6 +204,8 @@ static nbcoll_status nbcolli_cluster_network_open(const nbcoll_cluster_config *c
         status =
             nbcolli_cluster_ofi_meet(ofi, said, c->ranks, (nbcoll_ofi_address *)(void *)((char *)network + networks));
     nbcolli_free(&c->host, network, bytes);
+    if (status == NBCOLL_OK)
+        status = nbcolli_cluster_measure(c, ofi);
     if (status != NBCOLL_OK) {
         nbcoll_endpoint_close(ofi);
         return status;

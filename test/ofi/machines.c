@@ -6,8 +6,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,14 +33,25 @@ void must_run(const char *format, ...)
     CHECK(system(command) == 0);
 }
 
+void machine_awaits(atomic_int *what, int least)
+{
+    for (int there; (there = atomic_load(what)) < least;)
+        syscall(SYS_futex, what, FUTEX_WAIT, there, NULL, NULL, 0);
+}
+
+void machine_tells(atomic_int *what)
+{
+    atomic_fetch_add(what, 1);
+    syscall(SYS_futex, what, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 /* ---- a rank ------------------------------------------------------------------------------------------------------ */
 
 void machine_begins(pair *p, int rank, char address[32])
 {
     CHECK(unshare(CLONE_NEWNET) == 0);
-    atomic_fetch_add(&p->alone, 1);
-    while (!atomic_load(&p->joined))
-        usleep(1000);
+    machine_tells(&p->alone);
+    machine_awaits(&p->joined, 1);
     snprintf(address, 32, p->is_v6 ? "fd00::%d" : "10.99.0.%d", p->are_one ? 1 : rank + 1);
     must_run("ip link set lo up && ip addr add %s/%d dev nb%d", address, p->is_v6 ? 64 : 24, rank);
     if (p->path && p->path->is_probed)
@@ -45,9 +59,8 @@ void machine_begins(pair *p, int rank, char address[32])
     if (p->path && p->path->device_mtu)
         must_run("ip link set mtu %d dev nb%d", p->path->device_mtu, rank);
     must_run(p->is_late && rank == 1 ? "(sleep 1; ip link set nb%d up) &" : "ip link set nb%d up", rank);
-    atomic_fetch_add(&p->joined, 1);
-    while (atomic_load(&p->joined) < 3)
-        usleep(1000);
+    machine_tells(&p->joined);
+    machine_awaits(&p->joined, 3);
 }
 
 static void print_log(void *user, nbcoll_status status, const char *text)
@@ -89,22 +102,19 @@ void machine_sums(nbcoll_comm *comm)
     }
 }
 
-void machines_find_each_other(pair *p, int rank)
+void machine_opens(pair *p, int rank, nbcoll_endpoint *end[2])
 {
     nbcoll_tcp_config way = {.size = sizeof way, .rank = rank, .ranks = 2};
-    nbcoll_endpoint *end[2];
-    nbcoll_context *context;
     nbcoll_tcp *tcp;
-    nbcoll_comm *comm;
     char address[32];
     int n = 0;
 
     machine_begins(p, rank, address);
-    if (rank == 0)
+    if (rank == 0) {
         CHECK_STATUS(NBCOLL_OK, nbcoll_tcp_create(&way, &p->id, &tcp));
-    atomic_fetch_add(&p->is_named, rank == 0);
-    while (!atomic_load(&p->is_named))
-        usleep(1000);
+        machine_tells(&p->is_named);
+    }
+    machine_awaits(&p->is_named, 1);
     if (rank == 1)
         CHECK_STATUS(NBCOLL_OK, nbcoll_tcp_join(&way, &p->id, &tcp));
     const nbcoll_cluster_config config = {.size = sizeof config,
@@ -116,8 +126,17 @@ void machines_find_each_other(pair *p, int rank)
     CHECK_STATUS(NBCOLL_OK, nbcoll_cluster_open(&config, end, &n));
     CHECK(n == 2);
     nbcoll_tcp_close(tcp);
+}
+
+void machines_find_each_other(pair *p, int rank)
+{
+    nbcoll_endpoint *end[2];
+    nbcoll_context *context;
+    nbcoll_comm *comm;
+
+    machine_opens(p, rank, end);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
-    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, n, end, NULL, &comm, 30 * SECOND));
+    CHECK_STATUS(NBCOLL_OK, nbcoll_comm_create_over(context, 2, end, NULL, &comm, 30 * SECOND));
     machine_sums(comm);
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_free(context));
 }
@@ -146,11 +165,10 @@ void machines_run(machine_main *main, pair *p, bool vanishes)
     assert_non_null(p->board);
     for (int rank = 0; rank < 2; rank++)
         pid[rank] = rank_starts(main, p, rank);
-    while (atomic_load(&p->alone) < 2)
-        usleep(1000);
+    machine_awaits(&p->alone, 2);
     if (!p->path) {
         must_run("ip link add nb0 netns %d type veth peer name nb1 netns %d", (int)pid[0], (int)pid[1]);
-        atomic_store(&p->joined, 1);
+        machine_tells(&p->joined);
     } else
         relay = relay_starts(p, pid);
     assert_int_equal(waitpid(pid[0], &status, 0), pid[0]);

@@ -40,6 +40,7 @@ typedef struct pair {
     atomic_int alone, joined; /* ranks in namespaces of their own; 1: the link is there */
     atomic_int is_cut;        /* the path passes nothing more */
     atomic_uint_fast64_t vanished;
+    nbcoll_level price[2]; /* as each rank has it */
     atomic_int late; /* ranks that took longer than they may */
 } pair;
 
@@ -62,6 +63,13 @@ void must_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* This process is a machine of its own, at *address. */
 void machine_begins(pair *p, int rank, char address[32]);
 nbcoll_comm *machine_joins(pair *p, int rank, nbcoll_context **context);
+
+/* Waits until *what is at least so much; adds 1 to it, which ends that. In memory that the processes share. */
+void machine_awaits(atomic_int *what, int least);
+void machine_tells(atomic_int *what);
+
+/* Opens end[0..2) by nbcoll_cluster_open; the id is brought as below. */
+void machine_opens(pair *p, int rank, nbcoll_endpoint *end[2]);
 
 /* With what a program on two machines has: no memory that they share, but an id that somebody brings from one to the
  * other. They sum, and close. */

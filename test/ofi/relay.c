@@ -156,7 +156,7 @@ pid_t relay_starts(pair *p, const pid_t of[2])
     (void)setpriority(PRIO_PROCESS, 0, -10); /* a network waits for no processor */
     for (int end = 0; end < 2; end++)
         r.tun[end] = tun_of(of[end], end);
-    atomic_store(&p->joined, 1);
+    machine_tells(&p->joined);
     carry(&r);
     return 0;
 }

@@ -107,19 +107,34 @@ static void vanish_in_the_middle(pair *p, int rank)
     nbcoll_comm *comm = machine_joins(p, rank, &context);
 
     machine_sums(comm);
-    atomic_fetch_add(&p->joined, 1);
-    while (atomic_load(&p->joined) < 5) /* the other one has all, too */
-        usleep(1000);
+    machine_tells(&p->joined);
+    machine_awaits(&p->joined, 5); /* the other one has all, too */
     if (rank == 1) {
         atomic_store(&p->vanished, clock_ns());
-        atomic_store(&p->is_cut, 1);
+        machine_tells(&p->is_cut);
         for (;;)
             pause();
     }
-    while (!atomic_load(&p->vanished))
-        usleep(1000);
+    machine_awaits(&p->is_cut, 1);
     is_told(p, comm, atomic_load(&p->vanished), LOST_MS, "has not answered");
     nbcoll_context_abandon(context, NULL, NULL);
+}
+
+/* Both price messages alike, with the delay in it. */
+static void price_the_path(pair *p, int rank)
+{
+    nbcoll_endpoint *end[2];
+
+    machine_opens(p, rank, end);
+    const nbcoll_level *price = &end[1]->limits.price;
+    p->price[rank] = *price;
+    machine_tells(&p->joined);
+    machine_awaits(&p->joined, 5);
+    CHECK(memcmp(&p->price[0], &p->price[1], sizeof *price) == 0);
+    CHECK(price->alpha_ns < SECOND);
+    atomic_fetch_add(&p->late, price->alpha_ns < p->path->delay_ns); /* no answer in time */
+    nbcoll_endpoint_close(end[0]);
+    nbcoll_endpoint_close(end[1]);
 }
 
 /* Both have the same address, as containers of two machines may. */
@@ -164,6 +179,12 @@ static void packets_may_be_late(void **state)
     (void)state;
     by(&far, do_a_job, false);
     by(&farther, do_a_job, false);
+}
+
+static void prices_have_the_delay_in_them(void **state)
+{
+    (void)state;
+    by(&farther, price_the_path, false);
 }
 
 static void packets_may_be_lost(void **state)
@@ -225,6 +246,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packets_may_be_late),
+        cmocka_unit_test(prices_have_the_delay_in_them),
         cmocka_unit_test(packets_may_be_lost),
         cmocka_unit_test(packets_may_overtake_others),
         cmocka_unit_test(all_of_that_may_come_together),

@@ -8,7 +8,7 @@
  *     bulk.c        registration; puts; the endpoint that takes them, and its moves
  *     watch.c       TCP connections by which ranks hear of each other's ends
  *     progress.c    completions, deaths, departures, sleeping
- *     trial.c       what the provider takes, measured
+ *     trial.c       what the network takes, measured between ranks
  *     open.c        opening, the table, closing
  *     system.c      what else the system is asked for
  *
@@ -27,7 +27,7 @@
 #include "system.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_OFI_MAGIC 0x6f6606u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_MAGIC 0x6f6607u /* raised with every change of addresses, fronts, hellos or goodbyes */
 #define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
 #define NBCOLLI_OFI_NAME 104u   /* bytes of a provider's address, at most */
 #define NBCOLLI_OFI_BATCH 32    /* completions of a progress, at most */
@@ -59,7 +59,6 @@ typedef struct nbcolli_ofi_place {
     uint32_t magic, ranks, credits, payload;
     uint64_t nonce;    /* of this endpoint */
     uint64_t provider; /* a hash of its name */
-    nbcolli_ofi_prices prices;
     struct sockaddr_in6 watch;       /* an IPv4 address is mapped */
     uint32_t machine;                /* a hash that ends with 1 if only this machine reaches the address, else with 0 */
     uint32_t cores, mask;            /* see nbcolli_ofi_cores; 0: not known */
@@ -217,10 +216,12 @@ typedef struct nbcolli_ofi_end {
     int lines_epoll, listener, epoll, timer; /* watch.c; all together; what is due */
     nbcolli_ofi_line *line;                  /* [2 * ranks + GUESTS] */
     nbcolli_ofi_peer *peer;                  /* [ranks] */
-    nbcolli_ofi_prices agreed;
+    int partner; /* for nbcoll_ofi_measure; -1: none */
     uint64_t *peer_nonce;          /* [ranks] */
     struct sockaddr_in6 *watch_at; /* [ranks] */
     nbcolli_ofi_peer *known, *due;
+    nbcolli_ofi_slab trial;        /* of trial.c; one more registration of it */
+    struct fid_mr *trial_local;
     nbcolli_ofi_slab own_slab, first_slab; /* messages to this rank itself; the first receives */
     nbcolli_ofi_buffer *own, *own_first, **own_last;
     nbcoll_arrival *late;                    /* to be reported: of ranks that have left */
@@ -408,8 +409,7 @@ void nbcolli_ofi_give_back(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, nbcoll_sta
 
 /* ---- trial.c ----------------------------------------------------------------------------------------------------- */
 
-nbcolli_ofi_prices nbcolli_ofi_try(nbcolli_ofi_end *e, const nbcolli_ofi_place *mine);
-void nbcolli_ofi_agree(nbcolli_ofi_end *e, const nbcolli_ofi_place *place);
+void nbcolli_ofi_trial_free(nbcolli_ofi_end *e);
 
 /* ---- open.c ------------------------------------------------------------------------------------------------------ */
 

@@ -173,7 +173,6 @@ static nbcoll_status nbcolli_ofi_build(nbcolli_ofi_end *e, const nbcoll_ofi_conf
     mine->machine = e->os->machine(&mine->watch);
     mine->mask = e->os->cores(&mine->cores);
     mine->provider = nbcolli_ofi_provider_hash(e);
-    mine->prices = nbcolli_ofi_try(e, mine);
     if (!nbcolli_ofi_join_descriptors(e))
         return nbcolli_ofi_refused(e, "epoll_ctl", errno);
     if (e->info->domain_attr->mr_mode & FI_MR_RAW)
@@ -320,6 +319,27 @@ static uint32_t nbcolli_ofi_ranks_per_core(const nbcolli_ofi_end *e, const nbcol
     return mine.cores ? (alike + mine.cores - 1) / mine.cores : 0;
 }
 
+/* Ranks that follow each other on one machine are a run; the first ranks of two runs are partners. With one run the
+ * first two ranks are. -1: this rank has none. */
+static int nbcolli_ofi_partner(const nbcolli_ofi_end *e, const nbcoll_ofi_address all[])
+{
+    int alone = -1, runs = 0, mine = e->base.rank;
+    nbcolli_ofi_place place;
+    uint32_t machine = 0;
+
+    for (int rank = 0; rank < e->base.ranks; rank++) {
+        memcpy(&place, &all[rank], sizeof place);
+        if (rank > 0 && place.machine >> 1 == machine)
+            continue;
+        machine = place.machine >> 1;
+        runs++;
+        if (alone >= 0 && (alone == mine || rank == mine))
+            return alone == mine ? rank : alone;
+        alone = alone < 0 ? rank : -1;
+    }
+    return runs == 1 && e->base.ranks > 1 && mine < 2 ? 1 - mine : -1;
+}
+
 nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_address all[])
 {
     nbcolli_ofi_end *e = nbcolli_ofi_end_of(endpoint);
@@ -342,8 +362,8 @@ nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_addres
         memcpy(&place, a, sizeof place);
         if (!nbcolli_ofi_meet_one(e, (int)(a - all), &place))
             return NBCOLL_ERR_TRANSPORT;
-        nbcolli_ofi_agree(e, &place);
     }
+    e->partner = nbcolli_ofi_partner(e, all);
     endpoint->limits.ranks_per_core = nbcolli_ofi_ranks_per_core(e, all);
     e->is_met = true;
     return NBCOLL_OK;

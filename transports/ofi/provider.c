@@ -322,6 +322,7 @@ void nbcolli_ofi_strip(nbcolli_ofi_end *e)
     NBCOLLI_FREE_ALL(&e->host, e->lent, sizeof *it)
     nbcolli_ofi_close_fid(e->bulk ? &e->bulk->fid : NULL);
     nbcolli_ofi_close_fid(e->messages ? &e->messages->fid : NULL);
+    nbcolli_ofi_trial_free(e);
     for (nbcolli_ofi_peer *p = e->peer; p && p < e->peer + e->base.ranks; p++) {
         for (nbcolli_ofi_buffer *b = p->flight; b; b = b->next) /* shm may still read them: nothing then */
             memset(b->wire, 0, sizeof(nbcolli_ofi_front));

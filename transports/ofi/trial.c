@@ -1,74 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the provider takes for a write, found when the endpoint is opened, by writes to its own endpoint for large data;
- * and the prices of all ranks: the highest of each, so that all choose alike. A provider that does not answer soon, or
- * does not write, keeps assumed prices. See ofi.h. */
+ * Prices, measured between machines. Ranks pair up, two of different machines if there are several. One of a pair
+ * writes to the other one's memory and measures; the other one keeps its provider going until the last byte is there.
+ * All ranks take the dearest prices of all pairs, so that they choose alike. A pair without an answer in time tells no
+ * prices. See ofi.h. */
 #include <string.h>
 
 #include "ofi.h"
 
+enum { NBCOLLI_OFI_TRIAL_BYTES = 1 << 18, NBCOLLI_OFI_TRIALS = 9 };
+#define NBCOLLI_OFI_TRIAL_NS (500 * NBCOLLI_OFI_MS)
+
 static const nbcoll_host nbcolli_ofi_clock = {0}; /* its clock, also where the host has one of its own */
 
-enum { NBCOLLI_OFI_TRIAL_BYTES = 65536, NBCOLLI_OFI_TRIALS = 8, NBCOLLI_OFI_TRIAL_MS = 300 };
-
 typedef struct nbcolli_ofi_trial {
-    char *memory; /* written, and read behind that */
-    struct fid_mr *mr, *local;
     fi_addr_t to;
-    uint64_t at, key;
-    uint64_t call; /* the shortest time of fi_write */
+    uint64_t at, key, until;
+    uint64_t call; /* the shortest time of fi_writemsg */
 } nbcolli_ofi_trial;
 
-static bool nbcolli_ofi_trial_make(nbcolli_ofi_end *e, const nbcolli_ofi_place *mine, nbcolli_ofi_trial *t)
+void nbcolli_ofi_trial_free(nbcolli_ofi_end *e)
 {
-    uint64_t mode = (uint64_t)e->info->domain_attr->mr_mode;
-    nbcoll_key key = {{0}};
-
-    t->memory = nbcolli_alloc(&e->host, 2 * NBCOLLI_OFI_TRIAL_BYTES, 4096);
-    if (!t->memory)
-        return false;
-    memset(t->memory, 0, 2 * NBCOLLI_OFI_TRIAL_BYTES);
-    if (nbcolli_ofi_register(e, t->memory, NBCOLLI_OFI_TRIAL_BYTES, FI_REMOTE_WRITE, &t->mr) != 0 ||
-        (mode & FI_MR_LOCAL && nbcolli_ofi_register(e, t->memory + NBCOLLI_OFI_TRIAL_BYTES, NBCOLLI_OFI_TRIAL_BYTES,
-                                                    FI_WRITE, &t->local) != 0))
-        return false;
-    t->call = UINT64_MAX;
-    if (nbcolli_ofi_tell_key(e, t->mr, t->memory, &key) != 0 || nbcolli_ofi_map_key(e, &key, &t->key) != 0)
-        return false;
-    t->at = key.word[0];
-    return fi_av_insert(e->av, mine->bulk.at, 1, &t->to, 0, NULL) == 1;
+    if (e->trial_local)
+        fi_close(&e->trial_local->fid);
+    if (e->trial.mr)
+        fi_close(&e->trial.mr->fid);
+    nbcolli_free(&e->host, e->trial.at, e->trial.bytes);
+    e->trial = (nbcolli_ofi_slab){0};
+    e->trial_local = NULL;
 }
 
-static void nbcolli_ofi_trial_free(nbcolli_ofi_end *e, nbcolli_ofi_trial *t)
+/* Memory that is written, behind it some that is read, and a key for the partner. Without them the key is all zero. */
+static void nbcolli_ofi_trial_make(nbcolli_ofi_end *e, nbcoll_key *key)
 {
-    nbcolli_ofi_unmap_key(e, t->key);
-    if (t->mr)
-        fi_close(&t->mr->fid);
-    if (t->local)
-        fi_close(&t->local->fid);
-    nbcolli_free(&e->host, t->memory, 2 * NBCOLLI_OFI_TRIAL_BYTES);
+    bool is_local = e->info->domain_attr->mr_mode & FI_MR_LOCAL;
+
+    e->trial.bytes = 2 * NBCOLLI_OFI_TRIAL_BYTES;
+    e->trial.at = nbcolli_alloc(&e->host, e->trial.bytes, 4096);
+    if (!e->trial.at)
+        return;
+    memset(e->trial.at, 0, e->trial.bytes);
+    char *from = (char *)e->trial.at + NBCOLLI_OFI_TRIAL_BYTES;
+    if (nbcolli_ofi_register(e, e->trial.at, NBCOLLI_OFI_TRIAL_BYTES, FI_REMOTE_WRITE, &e->trial.mr) != 0 ||
+        (is_local && nbcolli_ofi_register(e, from, NBCOLLI_OFI_TRIAL_BYTES, FI_WRITE, &e->trial_local) != 0) ||
+        nbcolli_ofi_tell_key(e, e->trial.mr, e->trial.at, key) != 0)
+        *key = (nbcoll_key){{0}};
 }
 
-/* One write, till it is acknowledged; 0: it is not. The buffer is one for messages to this rank itself, still unused;
- * without an acknowledgement it stays out. */
-static uint64_t nbcolli_ofi_trial_write(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
+/* One write to offset 0 or to `at`, till it is acknowledged; 0: it is not. The buffer is one for messages to this rank
+ * itself. */
+static uint64_t nbcolli_ofi_trial_write(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t at, size_t bytes)
 {
-    uint64_t since = nbcolli_now(&nbcolli_ofi_clock), now = since;
-    uint64_t until = since + NBCOLLI_OFI_TRIAL_MS * NBCOLLI_OFI_MS;
-    void *desc = t->local ? fi_mr_desc(t->local) : NULL;
+    const char *from = (const char *)e->trial.at + NBCOLLI_OFI_TRIAL_BYTES + at;
+    void *desc = e->trial_local ? fi_mr_desc(e->trial_local) : NULL;
+    uint64_t since = 0, now = nbcolli_now(&nbcolli_ofi_clock);
     struct fi_cq_msg_entry c = {0};
     int said = -FI_EAGAIN;
 
-    while (said == -FI_EAGAIN && now < until) {
+    while (said == -FI_EAGAIN && now < t->until) {
         since = nbcolli_now(&nbcolli_ofi_clock);
-        said = nbcolli_ofi_write(e, t->memory + NBCOLLI_OFI_TRIAL_BYTES, bytes, desc, t->to, t->at, t->key,
-                                 &e->own->context);
+        said = nbcolli_ofi_write(e, from, bytes, desc, t->to, t->at + at, t->key, &e->own->context);
         now = nbcolli_now(&nbcolli_ofi_clock);
         if (said == -FI_EAGAIN) /* it connects */
             (void)fi_cq_read(e->cq, &c, 1);
     }
     if (said == 0 && now - since < t->call)
         t->call = now - since;
-    for (ssize_t n = -FI_EAGAIN; said == 0 && now < until && n == -FI_EAGAIN;) {
+    for (ssize_t n = -FI_EAGAIN; said == 0 && now < t->until && n == -FI_EAGAIN;) {
         n = fi_cq_read(e->cq, &c, 1);
         now = nbcolli_now(&nbcolli_ofi_clock);
         if (n == 1)
@@ -77,18 +74,22 @@ static uint64_t nbcolli_ofi_trial_write(nbcolli_ofi_end *e, nbcolli_ofi_trial *t
     return 0;
 }
 
-/* The shortest of some. */
+/* The median of some writes; of those that half of the time leaves time for. 0: one was not acknowledged. */
 static uint64_t nbcolli_ofi_trial_of(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
 {
-    uint64_t best = UINT64_MAX;
+    uint64_t took[NBCOLLI_OFI_TRIALS], enough = t->until - NBCOLLI_OFI_TRIAL_NS / 2;
+    int n = 0;
 
-    for (int i = 0; i < NBCOLLI_OFI_TRIALS; i++) {
-        uint64_t ns = nbcolli_ofi_trial_write(e, t, bytes);
+    while (n < NBCOLLI_OFI_TRIALS && (n == 0 || nbcolli_now(&nbcolli_ofi_clock) < enough)) {
+        uint64_t ns = nbcolli_ofi_trial_write(e, t, 0, bytes);
+        int i = n++;
         if (!ns)
             return 0;
-        best = ns < best ? ns : best;
+        for (; i > 0 && took[i - 1] > ns; i--)
+            took[i] = took[i - 1];
+        took[i] = ns;
     }
-    return best;
+    return took[n / 2];
 }
 
 static uint32_t nbcolli_ofi_price(uint64_t value)
@@ -96,41 +97,109 @@ static uint32_t nbcolli_ofi_price(uint64_t value)
     return value < 1 ? 1 : value > 1000000000 ? 1000000000 : (uint32_t)value;
 }
 
-nbcolli_ofi_prices nbcolli_ofi_try(nbcolli_ofi_end *e, const nbcolli_ofi_place *mine)
+/* The partner's last byte becomes 1 when this rank has done. True: all was acknowledged. */
+static bool nbcolli_ofi_trial_measure(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, nbcolli_ofi_prices *prices)
 {
-    size_t most = e->info->ep_attr->max_msg_size;
-    nbcolli_ofi_prices prices = {0};
-    nbcolli_ofi_trial t = {.key = FI_KEY_NOTAVAIL};
+    size_t last = NBCOLLI_OFI_TRIAL_BYTES - 1, most = e->info->ep_attr->max_msg_size;
 
-    most = most < NBCOLLI_OFI_TRIAL_BYTES ? most : NBCOLLI_OFI_TRIAL_BYTES;
-    if (e->bulk && nbcolli_ofi_trial_make(e, mine, &t)) {
-        uint64_t shortest = nbcolli_ofi_trial_of(e, &t, 8);
-        uint64_t longest = shortest ? nbcolli_ofi_trial_of(e, &t, most) : 0;
-        uint64_t rise = longest > shortest ? longest - shortest : 0;
-        if (longest) {
-            prices.alpha_ns = nbcolli_ofi_price(shortest / 2); /* till it is acknowledged: there and back */
-            prices.beta_ps = nbcolli_ofi_price(rise * 1000 / most);
-            prices.put_ns = nbcolli_ofi_price(shortest);
-            prices.overhead_ns = nbcolli_ofi_price(t.call);
-        }
+    most = most < last ? most : last;
+    (void)nbcolli_ofi_trial_write(e, t, 0, 8); /* connects */
+    uint64_t shortest = nbcolli_ofi_trial_of(e, t, 8);
+    uint64_t since = nbcolli_now(&nbcolli_ofi_clock);
+    uint64_t longest = shortest ? nbcolli_ofi_trial_of(e, t, most) : 0;
+    if (!shortest)
+        return false;
+    bool is_done = longest;
+    longest = is_done ? longest : nbcolli_now(&nbcolli_ofi_clock) - since; /* which it takes at least */
+    prices->alpha_ns = nbcolli_ofi_price(shortest / 2); /* till it is acknowledged: there and back */
+    prices->beta_ps = nbcolli_ofi_price((longest > shortest ? longest - shortest : 0) * 1000 / most);
+    prices->put_ns = nbcolli_ofi_price(shortest);
+    prices->overhead_ns = nbcolli_ofi_price(t->call);
+    ((char *)e->trial.at)[NBCOLLI_OFI_TRIAL_BYTES + last] = 1;
+    return is_done && nbcolli_ofi_trial_write(e, t, last, 1) != 0;
+}
+
+/* True: the partner has done. */
+static bool nbcolli_ofi_trial_serve(nbcolli_ofi_end *e, uint64_t until)
+{
+    volatile char *last = (volatile char *)e->trial.at + NBCOLLI_OFI_TRIAL_BYTES - 1;
+    struct fi_cq_msg_entry c;
+
+    while (!*last && nbcolli_now(&nbcolli_ofi_clock) < until)
+        (void)fi_cq_read(e->cq, &c, 1);
+    for (int i = 0; i < 16; i++) /* the provider acknowledges the last write */
+        (void)fi_cq_read(e->cq, &c, 1);
+    return *last;
+}
+
+/* With a partner whose key is here. Memory that may still be written or read stays until the endpoint is closed. */
+static void nbcolli_ofi_trial_run(nbcolli_ofi_end *e, const nbcoll_key *its, nbcolli_ofi_prices *prices)
+{
+    nbcolli_ofi_trial t = {.to = e->peer[e->partner].bulk_to, .at = its->word[0], .key = FI_KEY_NOTAVAIL};
+    bool has_ended = false;
+
+    t.call = UINT64_MAX;
+    t.until = nbcolli_now(&nbcolli_ofi_clock) + NBCOLLI_OFI_TRIAL_NS;
+    if (e->partner < e->base.rank)
+        has_ended = nbcolli_ofi_trial_serve(e, t.until);
+    else if (nbcolli_ofi_map_key(e, its, &t.key) == 0) {
+        has_ended = nbcolli_ofi_trial_measure(e, &t, prices);
+        nbcolli_ofi_unmap_key(e, t.key);
     }
-    nbcolli_ofi_trial_free(e, &t);
-    return prices;
+    if (has_ended)
+        nbcolli_ofi_trial_free(e);
 }
 
-static uint32_t nbcolli_ofi_dearer(uint32_t *most, uint32_t price)
+static void nbcolli_ofi_dearer(uint32_t *most, uint32_t price)
 {
-    return *most = price > *most ? price : *most;
+    *most = price > *most ? price : *most;
 }
 
-void nbcolli_ofi_agree(nbcolli_ofi_end *e, const nbcolli_ofi_place *place)
+static void nbcolli_ofi_agree(nbcolli_ofi_end *e, const nbcolli_ofi_prices all[])
 {
     nbcoll_level *price = &e->base.limits.price;
+    nbcolli_ofi_prices most = {0};
 
-    if (!place->prices.put_ns)
+    for (int rank = 0; rank < e->base.ranks; rank++) {
+        nbcolli_ofi_dearer(&most.alpha_ns, all[rank].alpha_ns);
+        nbcolli_ofi_dearer(&most.beta_ps, all[rank].beta_ps);
+        nbcolli_ofi_dearer(&most.put_ns, all[rank].put_ns);
+        nbcolli_ofi_dearer(&most.overhead_ns, all[rank].overhead_ns);
+    }
+    if (!most.put_ns)
         return;
-    price->alpha_ns = nbcolli_ofi_dearer(&e->agreed.alpha_ns, place->prices.alpha_ns);
-    price->beta_ps = nbcolli_ofi_dearer(&e->agreed.beta_ps, place->prices.beta_ps);
-    price->put_ns = nbcolli_ofi_dearer(&e->agreed.put_ns, place->prices.put_ns);
-    price->overhead_ns = nbcolli_ofi_dearer(&e->agreed.overhead_ns, place->prices.overhead_ns);
+    price->alpha_ns = most.alpha_ns;
+    price->beta_ps = most.beta_ps;
+    price->put_ns = most.put_ns;
+    price->overhead_ns = most.overhead_ns;
+    nbcolli_log(&e->host, NBCOLL_OK, "ofi: a message takes %u ns, a byte %u ps, as measured between machines",
+                (unsigned)most.alpha_ns, (unsigned)most.beta_ps);
+}
+
+nbcoll_status nbcoll_ofi_measure(nbcoll_endpoint *endpoint, nbcoll_ofi_exchange *exchange, void *user)
+{
+    nbcolli_ofi_end *e = nbcolli_ofi_end_of(endpoint);
+    nbcolli_ofi_prices mine = {0}, *prices;
+    nbcoll_key key = {{0}}, *keys;
+
+    if (!endpoint || !exchange)
+        return NBCOLL_ERR_NULL;
+    if (!nbcolli_ofi_is_one(endpoint) || !e->is_met)
+        return NBCOLL_ERR_ARGUMENT;
+    size_t bytes = (size_t)endpoint->ranks * (sizeof *keys + sizeof *prices);
+    keys = nbcolli_alloc(&e->host, bytes, 64);
+    if (!keys)
+        return NBCOLL_ERR_MEMORY;
+    prices = (nbcolli_ofi_prices *)(void *)(keys + endpoint->ranks);
+    if (e->partner >= 0 && e->bulk && !e->trial.at)
+        nbcolli_ofi_trial_make(e, &key);
+    nbcoll_status status = exchange(user, &key, keys, sizeof key);
+    if (status == NBCOLL_OK && key.word[2] && keys[e->partner].word[2])
+        nbcolli_ofi_trial_run(e, &keys[e->partner], &mine);
+    if (status == NBCOLL_OK)
+        status = exchange(user, &mine, prices, sizeof mine);
+    if (status == NBCOLL_OK)
+        nbcolli_ofi_agree(e, prices);
+    nbcolli_free(&e->host, keys, bytes);
+    return status;
 }
