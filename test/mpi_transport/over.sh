@@ -11,5 +11,5 @@ over()
     mpicc.$mpi -std=c11 -O1 -Wall -Wextra -Werror -I"$NBCOLL_SOURCE/include" -I"$NBCOLL_SOURCE/test/support" \
         "$NBCOLL_SOURCE/test/mpi_transport/$program.c" -o "$work/program" -L"$NBCOLL_BINARY" \
         -L"$NBCOLL_BINARY/test" -Wl,-rpath,"$NBCOLL_BINARY" \
-        "$@" -lnbcoll_mpi_$mpi -lnbcoll -lm -lpthread
+        "$@" -lnbcoll_mpi_$mpi -lnbcoll -lnbcoll_wide -lm -lpthread
 }

@@ -225,7 +225,8 @@ static void nbcolli_mpi_arrive(nbcolli_mpi_end *e, nbcolli_mpi_buffer *b, size_t
     if (bytes < sizeof b->front || b->front.source >= (uint32_t)e->base.ranks)
         return; /* somebody else's */
     nbcolli_mpi_peer *p = &e->peer[b->front.source];
-    p->sent_taken = b->front.taken;
+    if ((int32_t)(b->front.taken - p->sent_taken) > 0) /* an older message may be looked at later */
+        p->sent_taken = b->front.taken;
     if (b->front.kind == NBCOLLI_MPI_BYE && p->state == NBCOLLI_MPI_HERE) {
         p->state = NBCOLLI_MPI_LEAVING;
         p->all = b->front.sent;
