@@ -107,6 +107,39 @@ static void a_communicator_grows(void **state)
     }
 }
 
+/* Under one tag, of the first communicator and of those that are made of it: all lists of ranks 0 to 2 are others. */
+static void a_list_is_told_from_its_parts(void **state)
+{
+    enum { RANKS = 3, LISTS = 15 };
+    static const int lists[LISTS][1 + RANKS] = {{1, 0},       {1, 1},       {1, 2},       {2, 0, 1},    {2, 1, 0},
+                                                {2, 0, 2},    {2, 2, 0},    {2, 1, 2},    {2, 2, 1},    {3, 0, 1, 2},
+                                                {3, 0, 2, 1}, {3, 1, 0, 2}, {3, 1, 2, 0}, {3, 2, 0, 1}, {3, 2, 1, 0}};
+    nbcoll_comm *of[RANKS], *made[3][LISTS][RANKS];
+    nbcoll_request q[RANKS];
+    world w;
+    (void)state;
+
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    memcpy(of, w.comm, sizeof of);
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < LISTS; i++) {
+            int n = lists[i][0];
+            for (int m = 0; m < n; m++)
+                EXPECT(OK, nbcoll_comm_icreate_group(of[lists[i][1 + m]], n, &lists[i][1], 0, &made[k][i][m], &q[m]));
+            world_finish(&w, (size_t)n, q);
+            works_over(&w, made[k][i], n);
+        }
+        for (int r = 0; r < RANKS; r++)
+            EXPECT(OK, nbcoll_comm_idup(w.comm[r], &of[r], &q[r]));
+        world_finish(&w, RANKS, q);
+    }
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < LISTS; i++)
+            free_all(lists[i][0], made[k][i]);
+    free_all(RANKS, of);
+    world_close(&w);
+}
+
 /* Who knows who is left needs no agreement: the list says it. */
 static void survivors_that_are_known_go_on(void **state)
 {
@@ -490,6 +523,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         unit_test_alone(rows_and_columns_of_a_grid),
         unit_test_alone(a_communicator_grows),
+        unit_test_alone(a_list_is_told_from_its_parts),
         unit_test_alone(survivors_that_are_known_go_on),
         unit_test_alone(the_list_is_the_order_and_a_tag_can_be_used_again),
         unit_test_alone(members_come_late_and_in_any_order),
