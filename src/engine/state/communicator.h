@@ -99,6 +99,7 @@ typedef struct nbcolli_told {
     uint64_t tag;  /* of its last answer */
     uint64_t next; /* the tag that it starts next, by that answer; 0: not known */
     int late;      /* 1 + a rank that has not started `tag`, by that answer, or 0 */
+    uint8_t hops;     /* ranks that had passed that on to it */
     uint8_t position; /* nbcoll_position: where it was in `tag` */
     uint8_t asked;    /* it has still to answer */
     uint64_t spoken;  /* 1 + the lowest tag whose call we have told it; 0: none */
