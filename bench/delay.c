@@ -10,7 +10,8 @@
  *     passed    the receiver starts, pauses for so long without a call, then waits; the sender starts and waits. How
  *               much longer that takes the sender than without a pause, in percent of the pause: medians
  *     hidden    the receiver computes between start and wait, for twice as long as the message takes, or for 20 ms:
- *               1 - (what start and wait then take) / (what they take without): medians. What they take is printed, too
+ *               1 - (total - away) / alone: from start to the end of wait; what it computed; a total without computing.
+ *               Medians. Its parts are printed, too, start and wait, and how much they are of what they must add up to
  *
  * `delay [PAUSE_MS]`: 1000 without. The receiver has core 1; the sender core 0; the driver, and the thread of both
  * agents, core 2, or 0 where there are two. bench/delay.sh runs it over verbs in an emulated machine, whose stack has
@@ -28,12 +29,16 @@
  * Over rxe (passed to 4 KB; from 12 KB on; hidden), while others computed: host 0.0 %, 99 to 103 %, 20 %; carried 0.0,
  * at most 1.2, 99.7 %; driver 0.0, at most 1.9, 99.4 %; program 0.0, 0.0, 99.9 %.
  *
+ * The parts are medians of their own: start and wait are 99 to 103 % of what is left, and 99.9 to 100.3 % of the total
+ * with what was computed, also while others had the cores.
+ *
  * The 20 ms are no time of the message: it has come when the receiver looks (one pass ends it). They cost its
  * core the code of the library: if it runs the same code for other messages right before, 8 us become 3.
  */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +74,11 @@ static double pause_ns = 1e9;
 static int helpers_core; /* of agents and driver */
 static atomic_int is_over;
 static nbcoll_agent *agents[2];
-static double took[2]; /* of the last round, by rank: from its start to its end, without the pause */
+/* Of the last round, by rank: from its start to its end, and without the pause; and its parts. */
+typedef struct span {
+    double total, away, start, wait, left; /* left: total - away */
+} span;
+static span took[2];
 
 static void rest(double ns)
 {
@@ -118,19 +127,20 @@ static void round_of(party *p, double away, int computes)
 {
     memset(p->data, p->rank ? 0 : 5, p->bytes);
     pthread_barrier_wait(p->meet);
-    double begin = now(), gone = 0;
+    double begin = now();
     start(p);
+    double left = now(), back = left;
     if (p->rank && away > 0) {
-        double left = now();
         if (computes)
             while (now() < left + away)
                 ;
         else
             rest(away);
-        gone = now() - left;
+        back = now();
     }
     end(p);
-    took[p->rank] = now() - begin - gone;
+    double over = now();
+    took[p->rank] = (span){over - begin, back - left, left - begin, over - back, left - begin + over - back};
     if (p->rank && p->bytes && p->data[p->bytes - 1] != 5) {
         fprintf(stderr, "wrong data\n");
         exit(1);
@@ -138,16 +148,27 @@ static void round_of(party *p, double away, int computes)
     pthread_barrier_wait(p->meet);
 }
 
-static double median_of(party *p, double away, int computes, int rank)
+static double middle(span of[], int rounds, size_t part)
 {
-    double of[SHORT_ROUNDS];
+    double values[SHORT_ROUNDS];
+    for (int i = 0; i < rounds; i++)
+        values[i] = *(const double *)(const void *)((const char *)&of[i] + part);
+    qsort(values, (size_t)rounds, sizeof *values, by_value);
+    return values[rounds / 2];
+}
+
+/* Each member's own median. */
+static span medians_of(party *p, double away, int computes, int rank)
+{
+    span of[SHORT_ROUNDS];
     int rounds = away >= 1e9 && !computes ? 3 : away < LONG_NS ? SHORT_ROUNDS : ROUNDS;
     for (int i = 0; i < rounds; i++) {
         round_of(p, away, computes);
         of[i] = took[rank];
     }
-    qsort(of, (size_t)rounds, sizeof *of, by_value);
-    return of[rounds / 2];
+    return (span){middle(of, rounds, offsetof(span, total)), middle(of, rounds, offsetof(span, away)),
+                  middle(of, rounds, offsetof(span, start)), middle(of, rounds, offsetof(span, wait)),
+                  middle(of, rounds, offsetof(span, left))};
 }
 
 /* ---- setting up ---------------------------------------------------------------------------------------------- */
@@ -188,16 +209,20 @@ static void *execute(void *unused)
     return NULL;
 }
 
-/* At the receiver. */
+/* At the receiver. The parts are medians of their own: what they lack of the median of all is what no part has. */
 static void hide(party *p)
 {
-    double alone = median_of(p, 0, 0, 1);
+    double alone = medians_of(p, 0, 0, 1).left;
     const double behind[2] = {2 * alone, LONG_NS}; /* the longer one only if it is that */
     for (int i = 0; i < 2 && behind[i] >= 2 * alone; i++) {
-        double after = median_of(p, behind[i], 1, 1);
-        if (p->rank)
-            printf("         of %.1f us hidden behind %.1f us: %.1f %% (%.1f us are left)\n", alone / 1e3,
-                   behind[i] / 1e3, (1 - after / alone) * 100, after / 1e3);
+        span is = medians_of(p, behind[i], 1, 1);
+        if (!p->rank)
+            continue;
+        printf("         hidden behind %.1f us: 1 - (total %.1f - away %.1f) / alone %.1f = %.1f %%\n", behind[i] / 1e3,
+               is.total / 1e3, is.away / 1e3, alone / 1e3, (1 - (is.total - is.away) / alone) * 100);
+        printf("         left: start %.2f + wait %.2f = %.1f %% of %.2f us; with away %.2f %% of the total\n",
+               is.start / 1e3, is.wait / 1e3, (is.start + is.wait) / is.left * 100, is.left / 1e3,
+               (is.start + is.wait + is.away) / is.total * 100);
     }
 }
 
@@ -207,7 +232,7 @@ static void measure(party *p, way w, size_t bytes)
     p->bytes = bytes;
     p->program = w == PROGRAM ? compile(p->rank, bytes) : NULL;
     round_of(p, 0, 0); /* opens queue pairs */
-    double without = median_of(p, 0, 0, 0), with = median_of(p, pause_ns, 0, 0);
+    double without = medians_of(p, 0, 0, 0).left, with = medians_of(p, pause_ns, 0, 0).left;
     if (!p->rank)
         printf("%-8s %7zu %9.1f us %8.1f %% passed\n", ways[w], bytes, without / 1e3,
                (with - without) / pause_ns * 100);
