@@ -5,20 +5,12 @@
  *
  * From edition 25 on some groups grow: the first ranks of the list have a group already when the others join. Members
  * come late, and those that have a timeout may end a try: then all try again, without one. Beside faults, from edition
- * 27 on, there are no timeouts. */
+ * 27 on, there are no timeouts; those of edition 29 are in timeouts.c. */
 #include <stdlib.h>
 
-#include "rank.h"
-#include "nbcoll/group.h"
+#include "groups.h"
 
 #define PATIENCE (3 * SECOND)
-
-typedef struct gathering {
-    rank *rank;
-    const item *item;
-    int index, ranks, members, me; /* me: this rank's place in the list, or -1 */
-    int list[RANKS_MOST];
-} gathering;
 
 /* Numbers in the communicator, in a seeded order. */
 static void draw_list(gathering *x, int at)
@@ -37,7 +29,7 @@ static void draw_list(gathering *x, int at)
         x->me = x->list[k] == at ? k : x->me;
 }
 
-static void free_group(const gathering *x, nbcoll_comm *made)
+void groups_free(const gathering *x, nbcoll_comm *made)
 {
     rank *r = x->rank;
     nbcoll_status status;
@@ -50,8 +42,7 @@ static void free_group(const gathering *x, nbcoll_comm *made)
                    nbcoll_status_name(status));
 }
 
-/* Whatever it is, it ends; and where it ends badly that has a cause. */
-static nbcoll_status finish(gathering *x, nbcoll_request *request)
+nbcoll_status groups_finish(gathering *x, nbcoll_request *request)
 {
     rank *r = x->rank;
     storm *s = r->storm;
@@ -71,14 +62,15 @@ static nbcoll_status finish(gathering *x, nbcoll_request *request)
         storm_sleep(s, 1 + rank_choose(r, MILLISECOND));
     }
     storm_note(s, r->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, status);
-    if (status != NBCOLL_ERR_CANCELLED || !s->bad_anywhere)
+    bool is_ended = status == NBCOLL_ERR_CANCELLED && x->others_may_end;
+    if (!is_ended && (status != NBCOLL_ERR_CANCELLED || !s->bad_anywhere))
         judge_end(r->actor, x->item, x->index, status, NULL, NULL);
-    if (status != NBCOLL_OK)
+    if (status != NBCOLL_OK && !is_ended)
         storm_cause(s, r->actor->rank, BAD_LEFT);
     return status;
 }
 
-static nbcoll_status use(gathering *x, int members, nbcoll_comm *made)
+nbcoll_status groups_use(gathering *x, int members, nbcoll_comm *made)
 {
     rank *r = x->rank;
     int32_t mine = x->list[x->me], all[RANKS_MOST];
@@ -93,8 +85,8 @@ static nbcoll_status use(gathering *x, int members, nbcoll_comm *made)
            tries++ < RETRIES)
         storm_stay(r->storm, 1 + rank_choose(r, 50 * MICROSECOND));
     if (status == NBCOLL_OK)
-        status = finish(x, &request);
-    else {
+        status = groups_finish(x, &request);
+    else if (status != NBCOLL_ERR_CANCELLED || !x->others_may_end) {
         judge_end(r->actor, x->item, x->index, status, NULL, NULL);
         storm_cause(r->storm, r->actor->rank, BAD_QUITS); /* it frees the group, in which the others have started */
     }
@@ -104,9 +96,7 @@ static nbcoll_status use(gathering *x, int members, nbcoll_comm *made)
     return status;
 }
 
-/* Of the first `members` of the list: a group of the communicator, or of the endpoint. It is used, and *made is null or
- * to be freed. False: something has ended badly. */
-static bool make(gathering *x, int members, bool is_second, nbcoll_comm **made)
+bool groups_make(gathering *x, int members, bool is_second, nbcoll_comm **made)
 {
     rank *r = x->rank;
     int world[RANKS_MOST], tries = 0;
@@ -126,8 +116,8 @@ static bool make(gathering *x, int members, bool is_second, nbcoll_comm **made)
             return false;
         } else if (!rank_is_refused(r, x->index, status, tries++))
             return false;
-    status = finish(x, &request);
-    return status == NBCOLL_OK && use(x, members, *made) == NBCOLL_OK;
+    status = groups_finish(x, &request);
+    return status == NBCOLL_OK && groups_use(x, members, *made) == NBCOLL_OK;
 }
 
 /* ---- growing ----------------------------------------------------------------------------------------------------- */
@@ -193,15 +183,15 @@ static void grow_all(gathering *x)
 
     do {
         if (larger) /* in which a member has given up */
-            free_group(x, larger);
+            groups_free(x, larger);
         if (rank_choose(r, 3) == 0)
             storm_stay(r->storm, rank_choose(r, 30 * MILLISECOND));
         is_right = is_right && grow(x, x->members, true, tries, &status, &larger);
     } while (is_right && status != NBCOLL_OK && tries++ < TRIES_WITH_TIMEOUTS);
     if (smaller)
-        free_group(x, smaller);
+        groups_free(x, smaller);
     if (larger)
-        free_group(x, larger);
+        groups_free(x, larger);
     if (!is_right && !r->actor->is_dead)
         storm_find(r->storm, "rank %d, item %d: its growing group ends with %s, at try %d, or has others in it",
                    r->actor->rank, x->index, nbcoll_status_name(status), tries);
@@ -212,12 +202,12 @@ static void grow_beside_faults(gathering *x)
     int few = (x->members + 1) / 2;
     nbcoll_comm *smaller = NULL, *larger = NULL;
 
-    if (x->me >= few || make(x, few, false, &smaller))
-        make(x, x->members, true, &larger);
+    if (x->me >= few || groups_make(x, few, false, &smaller))
+        groups_make(x, x->members, true, &larger);
     if (smaller)
-        free_group(x, smaller);
+        groups_free(x, smaller);
     if (larger)
-        free_group(x, larger);
+        groups_free(x, larger);
 }
 
 /* Over the endpoint itself: that must be the context's only one. */
@@ -238,11 +228,15 @@ void groups_run(rank *r, int n)
     draw_list(&x, at.rank);
     if (x.me < 0)
         return;
+    if (r->storm->plan.edition >= EDITION_OF_TIMEOUTS && mix(i->salt, 93) % 2 && !r->storm->plan.few_serials) {
+        timeouts_run(&x);
+        return;
+    }
     if (grows(&x)) {
         (plan_has_faults(&r->storm->plan) ? grow_beside_faults : grow_all)(&x);
         return;
     }
-    make(&x, x.members, false, &made);
+    groups_make(&x, x.members, false, &made);
     if (made)
-        free_group(&x, made);
+        groups_free(&x, made);
 }

@@ -210,7 +210,8 @@ static void draw_items(plan *p, int items)
         } else if (p->edition >= EDITION_OF_MESSAGES && kind == 13) {
             i->kind = ITEM_ELEMENTS;
             i->times = 1 + i->times % 3;
-        } else if (p->edition >= EDITION_OF_MESSAGES && kind == 14) {
+        } else if ((p->edition >= EDITION_OF_MESSAGES && kind == 14) ||
+                   (p->edition >= EDITION_OF_TIMEOUTS && (kind == 15 || kind == 16))) {
             i->kind = ITEM_GROUP;
         } else if (kind == 3 && i->comm) {
             i->kind = ITEM_FREE;

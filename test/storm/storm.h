@@ -34,6 +34,7 @@
  *     neighbors.c neighbourhood collectives
  *     elements.c sums, strided types and lists
  *     groups.c   communicators that their members alone make
+ *     timeouts.c and those whose creation has timeouts
  *     bounds.c   deadlines that pass, full tables, many calls at a time
  *     judge.c    which outcomes are allowed, given what has happened
  *     ways.c     and which ways of parts and questions
@@ -217,7 +218,8 @@ enum {
     EDITION = 25,
     EDITION_OF_ARRIVALS = 26, /* these are drawn only if asked for: soaked.txt has what they find */
     EDITION_OF_MISHAPS = 27,
-    EDITION_OF_BOUNDS = 28
+    EDITION_OF_BOUNDS = 28,
+    EDITION_OF_TIMEOUTS = 29
 };
 
 /* What of a seed is to be left out, for shrinking. */
@@ -363,6 +365,10 @@ struct storm {
     int full_at;       /* 1 + the item at which the first communicator had no tag left */
     int survived[COMMS_MOST]; /* of survivors: how many there are, says who was the first to have it; 0: nobody has */
     uint64_t sent[RANKS_MOST][ITEMS_MOST]; /* of messages, two bits for each letter: so often it was sent well */
+    struct {
+        int item, tries; /* 1 + its index */
+        uint64_t at;
+    } came[RANKS_MOST]; /* when it has called last for a group with timeouts */
     bool has_ended_early; /* a creation, by a timeout, though nothing bad has happened */
     bool is_different; /* a rank has called something that must be equal otherwise */
     unsigned failed[RANKS_MOST], freed[RANKS_MOST], deserted[RANKS_MOST]; /* bits: the communicators on which something
