@@ -12,7 +12,8 @@
 #include "rank.h"
 #include "nbcoll/message.h"
 
-enum { LETTERS_MOST = 32, POSTS_MOST = 8 * LETTERS_MOST, GUARDS = 32, NONE = -2, TAG_OF_RINGS = 7 };
+enum { LETTERS_MOST = 32, POSTS_MOST = 8 * LETTERS_MOST, GUARDS = 32, NONE = -2, TAG_OF_RINGS = 7,
+       ANNOUNCED_MOST = 1 << 24 };
 
 #define PATIENCE (3 * SECOND)
 
@@ -443,7 +444,8 @@ static void take(exchange *x)
     judge_probe(x, status, &info);
     if (status != NBCOLL_OK)
         return;
-    post *p = add_post(x, rank_choose(r, 8) ? info.bytes : info.bytes / 2, NBCOLL_ANY_SOURCE, tag, -1);
+    size_t bytes = info.bytes < ANNOUNCED_MOST ? info.bytes : ANNOUNCED_MOST; /* a damaged header says any number */
+    post *p = add_post(x, rank_choose(r, 8) ? bytes : bytes / 2, NBCOLL_ANY_SOURCE, tag, -1);
     p->info = info;
     p->persists = false;
     copy = message;
