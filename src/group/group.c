@@ -34,14 +34,12 @@ static nbcoll_status nbcolli_group_check(int rank, int size, int n, const int ra
     return is_listed ? NBCOLL_OK : NBCOLL_ERR_RANK;
 }
 
-/* The ids and ranks of most programs are small: multiplied first, so that no rank of a list cancels what was before. */
 static uint64_t nbcolli_group_id(uint64_t of, int n, const int ranks[], int tag)
 {
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t hash = (of ^ odd) * odd;
+    uint64_t hash = (of + 2) * UINT64_C(0x9e3779b97f4a7c15); /* no small rank cancels that */
 
     for (int i = 0; i < n; i++)
-        hash = (hash ^ (uint64_t)ranks[i] ^ hash >> 29) * odd;
+        hash = (hash ^ (uint64_t)ranks[i] ^ hash >> 29) * UINT64_C(0x9e3779b97f4a7c15);
     return UINT64_C(1) << 63 | (uint64_t)tag << 32 | (uint32_t)(hash >> 33) | 1;
 }
 

@@ -129,27 +129,12 @@ static nbcoll_position nbcolli_position_known(const nbcoll_comm *comm, int rank,
     return comm->told[rank].tag == tag ? (nbcoll_position)comm->told[rank].position : NBCOLL_POSITION_UNKNOWN;
 }
 
-/* A rank that, as far as this one knows, has not started the operation: the one of which this rank has heard from
- * nearest, or else the lowest. */
-typedef struct nbcolli_late {
-    uint32_t who;  /* 1 + the rank, or 0 */
-    uint32_t hops; /* ranks that have passed it on: none where this one has asked, or reads its words */
-} nbcolli_late;
-
-/* As a number of a WHERE. What has passed more ranks than there are goes in a circle, and is dropped. */
-#define NBCOLLI_LATE_BITS 24
-#define NBCOLLI_LATE_MASK ((UINT32_C(1) << NBCOLLI_LATE_BITS) - 1)
-
-static nbcolli_late nbcolli_late_nearer(nbcolli_late a, nbcolli_late b)
-{
-    int is_b = !a.who || (b.who && (b.hops < a.hops || (b.hops == a.hops && b.who < a.who)));
-    return is_b ? b : a;
-}
-
-static nbcolli_late nbcolli_late_in(const nbcolli_run *run)
+/* 1 + the nearest rank, then the lowest, known not to have started the operation, or 0; and a HOP a rank in between. */
+#define NBCOLLI_LATE_HOP (UINT32_C(1) << 24)
+static uint32_t nbcolli_late_in(const nbcolli_run *run)
 {
     const nbcoll_comm *comm = run->comm;
-    nbcolli_late late = {0};
+    uint32_t late = 0;
     uint64_t tag;
     int rank;
 
@@ -157,22 +142,14 @@ static nbcolli_late nbcolli_late_in(const nbcolli_run *run)
         if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || tag != run->tag)
             continue;
         const nbcolli_told *told = &comm->told[rank];
-        if (nbcolli_position_known(comm, rank, tag) == NBCOLL_POSITION_NOT_STARTED)
-            late = nbcolli_late_nearer(late, (nbcolli_late){(uint32_t)rank + 1, 0});
-        else if (told->tag == tag)
-            late = nbcolli_late_nearer(late, (nbcolli_late){(uint32_t)told->late, told->hops + 1u});
+        int is_late = nbcolli_position_known(comm, rank, tag) == NBCOLL_POSITION_NOT_STARTED;
+        uint32_t heard = is_late ? (uint32_t)rank + 1 : told->tag == tag && told->late ? told->late + NBCOLLI_LATE_HOP : 0;
+        late = heard && (!late || heard < late) ? heard : late;
     }
-    for (rank = 0; comm->area && !late.who && rank < comm->size; rank++)
+    for (rank = 0; comm->area && !late && rank < comm->size; rank++)
         if (comm->area[rank] && nbcolli_place_by_words(comm, rank, run->tag).position == NBCOLL_POSITION_NOT_STARTED)
-            late.who = (uint32_t)rank + 1;
+            late = (uint32_t)rank + 1;
     return late;
-}
-
-static uint32_t nbcolli_late_number(const nbcoll_comm *comm, nbcolli_late late)
-{
-    int goes = late.who <= NBCOLLI_LATE_MASK && late.hops < (uint32_t)comm->size &&
-               late.hops < UINT32_MAX >> NBCOLLI_LATE_BITS;
-    return goes ? late.who | late.hops << NBCOLLI_LATE_BITS : 0;
 }
 
 /* Writes the rank's place in the operation into the failure. */
@@ -192,7 +169,7 @@ static nbcoll_failure nbcolli_ask_describe(const nbcoll_comm *comm, nbcoll_statu
 nbcoll_failure nbcolli_awaited(const nbcolli_run *run)
 {
     nbcoll_failure f = nbcolli_failure_of(run->comm, NBCOLL_ERR_TIMEOUT, -1, run->tag);
-    int late = (int)nbcolli_late_in(run).who, rank, lowest = -1;
+    int late = (int)(nbcolli_late_in(run) % NBCOLLI_LATE_HOP), rank, lowest = -1;
     uint64_t tag;
 
     for (uint32_t i = 0; i < run->schedule->ops; i++) {
@@ -300,7 +277,7 @@ void nbcolli_ask_in(nbcoll_comm *comm, nbcolli_incoming *in)
     nbcolli_header h = {.type = NBCOLLI_WHERE, .tag = tag, .status = (uint8_t)p.position, .stamp = p.fold,
                         .count = (p.is_known ? NBCOLLI_WHERE_KNOWN : 0) |
                                  nbcolli_credits_out(comm->peer[rank].link, comm->peer[rank].pair) << 1,
-                        .bytes = comm->taken, .number = run ? nbcolli_late_number(comm, nbcolli_late_in(run)) : 0};
+                        .bytes = comm->taken, .number = run ? nbcolli_late_in(run) : 0};
 
     nbcolli_where_rival(in->link, in->source, &in->header, &h);
     nbcolli_say(comm, rank, h); /* always: the other rank does not ask again before it has an answer */
@@ -396,9 +373,8 @@ void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)
     told->tag = h->tag;
     told->next = p.position == NBCOLL_POSITION_FREED ? 0 : h->bytes;
     told->position = (uint8_t)p.position;
-    uint32_t late = p.freeing ? 0 : h->number & NBCOLLI_LATE_MASK;
-    told->late = late <= (uint32_t)comm->size ? (int)late : 0;
-    told->hops = (uint8_t)(h->number >> NBCOLLI_LATE_BITS);
+    uint32_t hops = h->number / NBCOLLI_LATE_HOP, most = (uint32_t)comm->size; /* more: it goes in a circle */
+    told->late = !p.freeing && h->number % NBCOLLI_LATE_HOP <= most && hops < most && hops < 255 ? h->number : 0;
     if (!comm->context->ticks.is_under_way)
         nbcolli_where_judge(comm, h, &p);
     uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);

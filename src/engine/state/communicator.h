@@ -98,8 +98,7 @@ typedef struct nbcolli_told {
     uint64_t want; /* 1 + the tag about which this rank will ask it in this round; 0: none */
     uint64_t tag;  /* of its last answer */
     uint64_t next; /* the tag that it starts next, by that answer; 0: not known */
-    int late;      /* 1 + a rank that has not started `tag`, by that answer, or 0 */
-    uint8_t hops;     /* ranks that had passed that on to it */
+    uint32_t late; /* 1 + a rank that has not started `tag`, by that answer, or 0; and hops (match/ask.c) */
     uint8_t position; /* nbcoll_position: where it was in `tag` */
     uint8_t asked;    /* it has still to answer */
     uint64_t spoken;  /* 1 + the lowest tag whose call we have told it; 0: none */
