@@ -143,8 +143,8 @@ static uint32_t nbcolli_late_in(const nbcolli_run *run)
             continue;
         const nbcolli_told *told = &comm->told[rank];
         int is_late = nbcolli_position_known(comm, rank, tag) == NBCOLL_POSITION_NOT_STARTED;
-        uint32_t heard = is_late ? (uint32_t)rank + 1 : told->tag == tag && told->late ? told->late + NBCOLLI_LATE_HOP : 0;
-        late = heard && (!late || heard < late) ? heard : late;
+        uint32_t who = is_late ? (uint32_t)rank + 1 : told->tag == tag && told->late ? told->late + NBCOLLI_LATE_HOP : 0;
+        late = who && (!late || who < late) ? who : late;
     }
     for (rank = 0; comm->area && !late && rank < comm->size; rank++)
         if (comm->area[rank] && nbcolli_place_by_words(comm, rank, run->tag).position == NBCOLL_POSITION_NOT_STARTED)
