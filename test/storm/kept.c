@@ -386,7 +386,7 @@ const kept storm_kept[] = {
     {1795900066000000, {.edition = 23, .items = -1, .is_over_ofi = true}},
     /* A receive on a route, whose sender was lost as that closed, did not answer the announcement: both waited. */
     {50001271, {.edition = 28, .items = 14, .n_skipped = 1, .skipped = {9}}},
-    /* The judge's: one that has given a rank up on both endpoints is given up by it, though one transport is not told. */
+    /* The judge's: a rank that was given up on both endpoints had told one transport alone that it gives up, too. */
     {130001875,
      {.edition = 28, .items = 32, .n_skipped = 13, .skipped = {27, 26, 25, 24, 23, 22, 21, 20, 29, 28, 30, 18, 17}}},
     /* Groups: under one tag, lists of small ranks looked alike. */

@@ -215,11 +215,11 @@ enum {
     EDITION_OF_LOSSES = 22,
     EDITION_OF_ROUTES = 24,
     EDITION_OF_FORMS = 25,
-    EDITION = 25,
-    EDITION_OF_ARRIVALS = 26, /* these are drawn only if asked for: soaked.txt has what they find */
+    EDITION_OF_ARRIVALS = 26,
     EDITION_OF_MISHAPS = 27,
     EDITION_OF_BOUNDS = 28,
-    EDITION_OF_TIMEOUTS = 29
+    EDITION = 28,
+    EDITION_OF_TIMEOUTS = 29 /* it is drawn only if asked for: soaked.txt has what it finds */
 };
 
 /* What of a seed is to be left out, for shrinking. */
