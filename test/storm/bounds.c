@@ -15,6 +15,15 @@ static item as_call(const item *i)
     return judged;
 }
 
+/* Where nothing else takes requests meanwhile: drivers, chains in pauses, relays. */
+static bool may_fill(const rank *r)
+{
+    bool may = !r->storm->plan.has_drivers && !r->storm->plan.has_agents && !r->chains;
+    for (int c = 0; c < COMMS_MOST; c++)
+        may &= !r->relays[c];
+    return may;
+}
+
 /* ---- deadlines --------------------------------------------------------------------------------------------------- */
 
 static uint64_t timeout_of(const rank *r, const item *i, int t)
@@ -39,9 +48,9 @@ static void judge_expired(rank *r, const item *i, int n, nbcoll_status status, u
                    nbcoll_status_name(status), (unsigned long long)waited, (unsigned long long)timeout, f.rank);
 }
 
-/* What was lent comes back as the communicator has no operation any more; nothing beside the receive buffer has
- * changed. */
-static void drain(rank *r, const item *i, int n, buffers *b)
+/* What was lent comes back as the communicator has no operation any more, and so does its request; nothing beside the
+ * receive buffer has changed. */
+static void drain(rank *r, const item *i, int n, buffers *b, size_t requests)
 {
     nbcoll_comm *comm = r->comm[i->comm];
     const char *wrong;
@@ -54,6 +63,9 @@ static void drain(rank *r, const item *i, int n, buffers *b)
         chain_look(r);
         storm_sleep(r->storm, 1 + rank_choose(r, MILLISECOND));
     }
+    nbcoll_progress(r->context);
+    if (may_fill(r) && counters_requests(r->context) > requests)
+        storm_find(r->storm, "rank %d, item %d: after its deadline a request is left", r->actor->rank, n);
     if (!r->actor->is_dead && !r->storm->ends && (wrong = buffers_wrong(b, false, text)))
         storm_find(r->storm, "rank %d, item %d: after its deadline: %s", r->actor->rank, n, wrong);
 }
@@ -64,6 +76,7 @@ static void call_until(rank *r, int n, int t)
     const item *i = &s->plan.item[n], judged = as_call(i);
     buffers *b = r->now = rank_buffers(r, n, mix(i->salt, (uint64_t)t));
     uint64_t since = s->now, timeout = timeout_of(r, i, t);
+    size_t requests = counters_requests(r->context);
 
     if (timeout != NBCOLL_FOREVER) /* others may end before this rank's call returns */
         storm_cause(s, r->actor->rank, BAD_CANCELS);
@@ -75,7 +88,7 @@ static void call_until(rank *r, int n, int t)
     if (timeout != NBCOLL_FOREVER && (status == NBCOLL_ERR_TIMEOUT || status == NBCOLL_ERR_NO_SLOT)) {
         judge_expired(r, i, n, status, s->now - since, timeout);
         judge_end(r->actor, &judged, n, NBCOLL_ERR_CANCELLED, NULL, b);
-        drain(r, i, n, b);
+        drain(r, i, n, b, requests);
     } else if (!rank_is_full(r, n, status)) {
         nbcoll_failure failure = rank_failure(r, i->comm);
         judge_end(r->actor, &judged, n, status, &failure, b);
@@ -281,15 +294,6 @@ static void end_first(rank *r, int n, nbcoll_request open[], int *opened)
     for (int k = 1; k < *opened; k++)
         open[k - 1] = open[k];
     --*opened;
-}
-
-/* Where nothing else takes requests meanwhile: drivers, chains in pauses, relays. */
-static bool may_fill(const rank *r)
-{
-    bool may = !r->storm->plan.has_drivers && !r->storm->plan.has_agents && !r->chains;
-    for (int c = 0; c < COMMS_MOST; c++)
-        may &= !r->relays[c];
-    return may;
 }
 
 void full_run(rank *r, int n)

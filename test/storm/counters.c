@@ -62,6 +62,15 @@ void counters_empty(nbcoll_context *context, table was)
     context->chunks = was.chunks;
 }
 
+size_t counters_requests(const nbcoll_context *context)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < context->chunks; i++)
+        for (size_t k = 0; k < (size_t)NBCOLLI_REQUEST_CHUNK << i; k++)
+            used += atomic_load(&context->chunk[i][k].state) != NBCOLLI_REQUEST_FREE;
+    return used;
+}
+
 uint64_t counters_history(const nbcoll_comm *comm)
 {
     return mix(comm->history, comm->next_tag);

@@ -27,6 +27,9 @@ typedef struct table {
 table counters_fill(nbcoll_context *context);
 void counters_empty(nbcoll_context *context, table was);
 
+/* Of the context's requests, how many are in use. */
+size_t counters_requests(const nbcoll_context *context);
+
 /* How many operations were started on it, and what they were. */
 uint64_t counters_history(const nbcoll_comm *comm);
 
