@@ -13,12 +13,11 @@
  * Each is from the first rank's beginning to the last one's end; they take turns. The least of all rounds, since what
  * else runs on the machine only adds, and the median. */
 #include <cblas.h>
-#include <fcntl.h>
 
 #include "nbcoll/cluster.h"
 #include "nbcoll/driver.h"
 
-#include "ranks.h"
+#include "spaces.h"
 
 enum { RANKS = 2, MATRIX = 96, ROUNDS_MOST = 1000 };
 typedef enum form { PURE, COMPUTE, TOTAL, FORMS } form;
@@ -90,41 +89,13 @@ static void measure(rank *me)
     }
 }
 
-static void enter(const char *space, int number)
-{
-    char name[256];
-
-    snprintf(name, sizeof name, "/run/netns/%s%d", space, number);
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) {
-        perror(name);
-        exit(1);
-    }
-    close(fd);
-}
-
 static nbcoll_context *open_rank(rank *me)
 {
-    const nbcoll_tcp_config way = {.size = sizeof way, .rank = me->number, .ranks = RANKS};
     const nbcoll_context_config threads = {.size = sizeof threads, .flags = NBCOLL_ANY_THREAD};
-    nbcoll_cluster_config config = {.size = sizeof config,
-                                    .rank = me->number,
-                                    .ranks = RANKS,
-                                    .exchange = nbcoll_tcp_exchange,
-                                    .flags = NBCOLL_CLUSTER_NO_VERBS};
     nbcoll_context *context;
     nbcoll_endpoint *end[2];
-    nbcoll_tcp *tcp;
-    int n;
+    int n = open_cluster(&me->meets, &me->s->id, me->number, NULL, end);
 
-    if (me->number == 0)
-        must(nbcoll_tcp_create(&way, &me->s->id, &tcp));
-    meet(&me->meets);
-    if (me->number != 0)
-        must(nbcoll_tcp_join(&way, &me->s->id, &tcp));
-    config.user = tcp;
-    must(nbcoll_cluster_open(&config, end, &n));
-    nbcoll_tcp_close(tcp);
     must(nbcoll_context_create(NBCOLL_ABI, &threads, &context));
     must(nbcoll_comm_create_over(context, n, end, NULL, &me->comm, NBCOLL_FOREVER));
     return context;

@@ -7,6 +7,7 @@ hosts.py BUILD against [option]...   operations, beside Open MPI's mtl ofi and b
     --provider NBCOLLS   (--mpi net: mtl ofi over net; ofi: over tcp;ofi_rxm)
 hosts.py BUILD raw [BYTES,... [PROVIDER]]   messages: sockets, libfabric's provider alone, ofi (bench/ofi)
 hosts.py BUILD hidden [MBIT]         what a driver hides of an allreduce where tbf limits the veth pair (bench/hidden)
+hosts.py BUILD choice [RANKS [PROVIDER [ROUNDS]]]   every algorithm beside the chosen one (bench/choice)
 
 against: all are in one process a rank, half of the ranks on each machine, and take turns, batch by batch. A row has the
 median of nbcoll's faster form (persistent, or start and wait) and for each peer the median ratio of the batches of one
@@ -135,7 +136,7 @@ def hidden(build, mbit):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[2] not in ("against", "raw", "hidden"):
+    if len(sys.argv) < 3 or sys.argv[2] not in ("against", "raw", "hidden", "choice"):
         sys.exit(__doc__)
     build, what, rest = sys.argv[1], sys.argv[2], sys.argv[3:]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -144,6 +145,8 @@ def main():
         raw(build, *(rest or ["16,1024,4096,16000,65536,1048576,16777216"]))
     if what == "hidden":
         hidden(build, *(rest or ["1000"]))
+    if what == "choice":
+        subprocess.run([f"{build}/bench/choice", SPACE, *rest], check=True)
     if what == "against":
         parser = argparse.ArgumentParser()
         for name, default in (("ranks", "2,4,8"), ("mpi", "net,ofi,tcp"), ("bytes", SIZES), ("rounds", "11"),
