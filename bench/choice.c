@@ -65,9 +65,11 @@ static const nbcoll_algorithm *chosen_by(const rank *me, const nbcoll_comm *comm
 static nbcoll_comm *communicator(rank *me, const nbcoll_algorithm *algorithm)
 {
     const nbcoll_rule rule = {.algorithm = algorithm};
-    const nbcoll_comm_config config = {.size = sizeof config, .rules = &rule, .rule_count = algorithm ? 1 : 0};
+    nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
     nbcoll_comm *comm;
 
+    config.rules = &rule;
+    config.rule_count = algorithm ? 1 : 0;
     must(nbcoll_comm_create_over(me->context, me->ends, me->end, &config, &comm, NBCOLL_FOREVER));
     return comm;
 }
@@ -154,7 +156,8 @@ static int measure_all(rank *me, nbcoll_operation operation, double penalty[])
             break;
     }
     for (int i = 0; i < n; i++)
-        must(nbcoll_comm_free(all[i].comm));
+        while (nbcoll_comm_free(all[i].comm) == NBCOLL_ERR_BUSY)
+            nbcoll_progress(me->context);
     return cells;
 }
 

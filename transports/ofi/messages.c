@@ -499,6 +499,8 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
             memcpy(&moved, b->wire + sizeof front, sizeof moved);
             nbcolli_ofi_moved(e, p, &moved);
         }
+        if (kind == NBCOLLI_OFI_TRIAL && p->rank == e->partner && bytes > sizeof front)
+            e->trial_heard |= 1u << (b->wire[sizeof front] & 3);
     }
     bool is_piece = kind == NBCOLLI_OFI_MESSAGE || kind == NBCOLLI_OFI_PART;
     bool is_next = p && front.number == (uint16_t)(p->taken + 1) && (!is_piece || nbcolli_ofi_fits_in(e, p, bytes));

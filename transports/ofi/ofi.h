@@ -72,8 +72,11 @@ typedef enum nbcolli_ofi_kind {
     NBCOLLI_OFI_TAKEN,   /* only acknowledges */
     NBCOLLI_OFI_MOVED,   /* puts to its sender go elsewhere: the payload is a nbcolli_ofi_name; or, if that is empty,
                             nowhere: it has given this rank up */
-    NBCOLLI_OFI_PART     /* a piece of a message, of which more follow */
+    NBCOLLI_OFI_PART,    /* a piece of a message, of which more follow */
+    NBCOLLI_OFI_TRIAL    /* of trial.c; its first byte: one of these */
 } nbcolli_ofi_kind;
+
+enum { NBCOLLI_OFI_FILLS, NBCOLLI_OFI_ASKS, NBCOLLI_OFI_ANSWERS, NBCOLLI_OFI_ENDS };
 
 /* The beginning of everything that is sent. */
 typedef struct nbcolli_ofi_front {
@@ -222,6 +225,7 @@ typedef struct nbcolli_ofi_end {
     nbcolli_ofi_peer *known, *due;
     nbcolli_ofi_slab trial;        /* of trial.c; one more registration of it */
     struct fid_mr *trial_local;
+    uint32_t trial_heard; /* bits: by messages */
     nbcolli_ofi_slab own_slab, first_slab; /* messages to this rank itself; the first receives */
     nbcolli_ofi_buffer *own, *own_first, **own_last;
     nbcoll_arrival *late;                    /* to be reported: of ranks that have left */
@@ -400,6 +404,9 @@ void nbcolli_ofi_watch_leave(nbcolli_ofi_end *e);
 
 extern const nbcoll_wakeup nbcolli_ofi_wakeup;
 void nbcolli_ofi_progress(nbcoll_endpoint *ep, nbcoll_completions *found);
+
+/* Handles completions of the provider's; how many. */
+int nbcolli_ofi_poll(nbcolli_ofi_end *e, nbcoll_arrival ***last);
 
 /* The peer has ended, as `state` says: what was sent to it comes back. */
 void nbcolli_ofi_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_state state, int error);

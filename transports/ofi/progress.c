@@ -139,7 +139,7 @@ static void nbcolli_ofi_fails(nbcolli_ofi_end *e)
         nbcolli_ofi_doubt(e, b, said.err);
 }
 
-static int nbcolli_ofi_poll(nbcolli_ofi_end *e, nbcoll_arrival ***last)
+int nbcolli_ofi_poll(nbcolli_ofi_end *e, nbcoll_arrival ***last)
 {
     ssize_t n = e->stashed ? e->stashed : fi_cq_read(e->cq, e->stash, NBCOLLI_OFI_BATCH);
 

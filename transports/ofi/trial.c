@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Prices, measured between machines. Ranks pair up, two of different machines if there are several. One of a pair
  * writes to the other one's memory and measures; the other one keeps its provider going until the last byte is there.
+ * Where the provider does not write, the first one sends messages that are the transport's own, and gets an answer.
  * All ranks take the dearest prices of all pairs, so that they choose alike. A pair without an answer in time tells no
  * prices. See ofi.h. */
 #include <string.h>
@@ -40,6 +41,9 @@ static void nbcolli_ofi_trial_make(nbcolli_ofi_end *e, nbcoll_key *key)
         return;
     memset(e->trial.at, 0, e->trial.bytes);
     char *from = (char *)e->trial.at + NBCOLLI_OFI_TRIAL_BYTES;
+    key->word[2] = 1; /* there is memory */
+    if (!e->bulk)
+        return;
     if (nbcolli_ofi_register(e, e->trial.at, NBCOLLI_OFI_TRIAL_BYTES, FI_REMOTE_WRITE, &e->trial.mr) != 0 ||
         (is_local && nbcolli_ofi_register(e, from, NBCOLLI_OFI_TRIAL_BYTES, FI_WRITE, &e->trial_local) != 0) ||
         nbcolli_ofi_tell_key(e, e->trial.mr, e->trial.at, key) != 0)
@@ -74,14 +78,87 @@ static uint64_t nbcolli_ofi_trial_write(nbcolli_ofi_end *e, nbcolli_ofi_trial *t
     return 0;
 }
 
-/* The median of some writes; of those that half of the time leaves time for. 0: one was not acknowledged. */
+/* ---- by messages ------------------------------------------------------------------------------------------------- */
+
+static void nbcolli_ofi_trial_poll(nbcolli_ofi_end *e)
+{
+    nbcoll_arrival *arrived = NULL, **last = &arrived; /* none arrives: nobody sends before all have measured */
+
+    (void)nbcolli_ofi_poll(e, &last);
+}
+
+static bool nbcolli_ofi_trial_say(nbcolli_ofi_end *e, uint64_t until, int what, size_t bytes)
+{
+    nbcolli_ofi_peer *p = nbcolli_ofi_know(e, e->partner);
+    char *payload = e->trial.at;
+
+    for (*payload = (char)what; nbcolli_now(&nbcolli_ofi_clock) < until; nbcolli_ofi_trial_poll(e))
+        if (p->slab.at && nbcolli_ofi_say(e, p, NBCOLLI_OFI_TRIAL, payload, bytes))
+            return true;
+    return false;
+}
+
+/* So many bytes in messages, till the last one is answered; 0: it is not. */
+static uint64_t nbcolli_ofi_trial_ask(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
+{
+    uint64_t since = nbcolli_now(&nbcolli_ofi_clock), now;
+    size_t most = e->piece - sizeof(nbcolli_ofi_front);
+
+    e->trial_heard = 0;
+    for (size_t its; bytes; bytes -= its) {
+        its = bytes < most ? bytes : most;
+        if (!nbcolli_ofi_trial_say(e, t->until, its < bytes ? NBCOLLI_OFI_FILLS : NBCOLLI_OFI_ASKS, its))
+            return 0;
+    }
+    now = nbcolli_now(&nbcolli_ofi_clock);
+    t->call = now - since < t->call ? now - since : t->call;
+    for (; now < t->until; now = nbcolli_now(&nbcolli_ofi_clock)) {
+        if (e->trial_heard & 1u << NBCOLLI_OFI_ANSWERS)
+            return now - since + 1;
+        nbcolli_ofi_trial_poll(e);
+    }
+    return 0;
+}
+
+static bool nbcolli_ofi_trial_answer(nbcolli_ofi_end *e, uint64_t until)
+{
+    while (!(e->trial_heard & 1u << NBCOLLI_OFI_ENDS) && nbcolli_now(&nbcolli_ofi_clock) < until) {
+        bool is_asked = e->trial_heard & 1u << NBCOLLI_OFI_ASKS;
+        e->trial_heard &= ~(1u << NBCOLLI_OFI_ASKS);
+        if (is_asked)
+            (void)nbcolli_ofi_trial_say(e, until, NBCOLLI_OFI_ANSWERS, 1);
+        nbcolli_ofi_trial_poll(e);
+    }
+    return true; /* nothing is read or written later */
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t nbcolli_ofi_trial_once(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
+{
+    return e->bulk ? nbcolli_ofi_trial_write(e, t, 0, bytes) : nbcolli_ofi_trial_ask(e, t, bytes);
+}
+
+static bool nbcolli_ofi_trial_end(nbcolli_ofi_end *e, nbcolli_ofi_trial *t)
+{
+    size_t last = NBCOLLI_OFI_TRIAL_BYTES - 1;
+
+    if (!e->bulk) {
+        (void)nbcolli_ofi_trial_say(e, t->until, NBCOLLI_OFI_ENDS, 1);
+        return true; /* the transport has copied all */
+    }
+    ((char *)e->trial.at)[NBCOLLI_OFI_TRIAL_BYTES + last] = 1;
+    return nbcolli_ofi_trial_write(e, t, last, 1) != 0;
+}
+
+/* The lower quartile of some, since what else runs on a machine only adds; of those that half of the time leaves time for. 0: one was not acknowledged. */
 static uint64_t nbcolli_ofi_trial_of(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
 {
     uint64_t took[NBCOLLI_OFI_TRIALS], enough = t->until - NBCOLLI_OFI_TRIAL_NS / 2;
     int n = 0;
 
     while (n < NBCOLLI_OFI_TRIALS && (n == 0 || nbcolli_now(&nbcolli_ofi_clock) < enough)) {
-        uint64_t ns = nbcolli_ofi_trial_write(e, t, 0, bytes);
+        uint64_t ns = nbcolli_ofi_trial_once(e, t, bytes);
         int i = n++;
         if (!ns)
             return 0;
@@ -89,7 +166,7 @@ static uint64_t nbcolli_ofi_trial_of(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, s
             took[i] = took[i - 1];
         took[i] = ns;
     }
-    return took[n / 2];
+    return took[n / 4];
 }
 
 static uint32_t nbcolli_ofi_price(uint64_t value)
@@ -103,7 +180,7 @@ static bool nbcolli_ofi_trial_measure(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, 
     size_t last = NBCOLLI_OFI_TRIAL_BYTES - 1, most = e->info->ep_attr->max_msg_size;
 
     most = most < last ? most : last;
-    (void)nbcolli_ofi_trial_write(e, t, 0, 8); /* connects */
+    (void)nbcolli_ofi_trial_once(e, t, 8); /* connects */
     uint64_t shortest = nbcolli_ofi_trial_of(e, t, 8);
     uint64_t since = nbcolli_now(&nbcolli_ofi_clock);
     uint64_t longest = shortest ? nbcolli_ofi_trial_of(e, t, most) : 0;
@@ -115,8 +192,8 @@ static bool nbcolli_ofi_trial_measure(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, 
     prices->beta_ps = nbcolli_ofi_price((longest > shortest ? longest - shortest : 0) * 1000 / most);
     prices->put_ns = nbcolli_ofi_price(shortest);
     prices->overhead_ns = nbcolli_ofi_price(t->call);
-    ((char *)e->trial.at)[NBCOLLI_OFI_TRIAL_BYTES + last] = 1;
-    return is_done && nbcolli_ofi_trial_write(e, t, last, 1) != 0;
+    bool has_ended = nbcolli_ofi_trial_end(e, t);
+    return has_ended && (is_done || !e->bulk);
 }
 
 /* True: the partner has done. */
@@ -138,10 +215,13 @@ static void nbcolli_ofi_trial_run(nbcolli_ofi_end *e, const nbcoll_key *its, nbc
     nbcolli_ofi_trial t = {.to = e->peer[e->partner].bulk_to, .at = its->word[0], .key = FI_KEY_NOTAVAIL};
     bool has_ended = false;
 
+    e->trial_heard = 0;
     t.call = UINT64_MAX;
     t.until = nbcolli_now(&nbcolli_ofi_clock) + NBCOLLI_OFI_TRIAL_NS;
     if (e->partner < e->base.rank)
-        has_ended = nbcolli_ofi_trial_serve(e, t.until);
+        has_ended = e->bulk ? nbcolli_ofi_trial_serve(e, t.until) : nbcolli_ofi_trial_answer(e, t.until);
+    else if (!e->bulk)
+        has_ended = nbcolli_ofi_trial_measure(e, &t, prices);
     else if (nbcolli_ofi_map_key(e, its, &t.key) == 0) {
         has_ended = nbcolli_ofi_trial_measure(e, &t, prices);
         nbcolli_ofi_unmap_key(e, t.key);
@@ -191,7 +271,7 @@ nbcoll_status nbcoll_ofi_measure(nbcoll_endpoint *endpoint, nbcoll_ofi_exchange 
     if (!keys)
         return NBCOLL_ERR_MEMORY;
     prices = (nbcolli_ofi_prices *)(void *)(keys + endpoint->ranks);
-    if (e->partner >= 0 && e->bulk && !e->trial.at)
+    if (e->partner >= 0 && !e->trial.at)
         nbcolli_ofi_trial_make(e, &key);
     nbcoll_status status = exchange(user, &key, keys, sizeof key);
     if (status == NBCOLL_OK && key.word[2] && keys[e->partner].word[2])
