@@ -16,8 +16,8 @@
 #include "spaces.h"
 
 enum { RANKS_MOST = 16, ENTRIES = 32, ROUNDS_MOST = 99, BYTES_MOST = 4 << 20, CELLS = 64 };
-static const size_t sizes[] = {8, 1024, 16384, 65536, 262144, 1048576, BYTES_MOST};
-static const double batch_ns = 3e6;
+static const size_t sizes[] = {8, 16384, 262144, BYTES_MOST};
+static const double batch_ns = 1e6;
 
 typedef struct shared {
     const char *space, *provider;
@@ -29,10 +29,10 @@ typedef struct shared {
 
 typedef struct rank {
     shared *s;
-    int number, ends;
+    int number;
     meeting meets;
     nbcoll_context *context;
-    nbcoll_endpoint *end[2];
+    nbcoll_comm *world;
     float *send, *recv;
 } rank;
 
@@ -70,7 +70,7 @@ static nbcoll_comm *communicator(rank *me, const nbcoll_algorithm *algorithm)
 
     config.rules = &rule;
     config.rule_count = algorithm ? 1 : 0;
-    must(nbcoll_comm_create_over(me->context, me->ends, me->end, &config, &comm, NBCOLL_FOREVER));
+    must(nbcoll_comm_dup_with(me->world, &config, &comm, NBCOLL_FOREVER));
     return comm;
 }
 
@@ -169,16 +169,18 @@ static void run_rank(void *memory, int number)
     shared *s = memory;
     rank me = {.s = s, .number = number, .meets = {&s->here, (unsigned)s->ranks, 0, 0}};
     const nbcoll_ofi_config ofi = {.size = sizeof ofi, .provider = s->provider};
+    nbcoll_endpoint *end[2];
     double penalty[CELLS];
     int cells = 0;
 
     enter(s->space, number >= s->ranks / 2);
-    me.ends = open_cluster(&me.meets, &s->id, number, &ofi, me.end);
+    int ends = open_cluster(&me.meets, &s->id, number, &ofi, end);
     me.send = calloc((size_t)s->ranks, BYTES_MOST);
     me.recv = calloc((size_t)s->ranks, BYTES_MOST);
     must(me.send && me.recv ? nbcoll_context_create(NBCOLL_ABI, NULL, &me.context) : NBCOLL_ERR_MEMORY);
+    must(nbcoll_comm_create_over(me.context, ends, end, NULL, &me.world, NBCOLL_FOREVER));
     if (number == 0) {
-        const nbcoll_level *price = &me.end[me.ends - 1]->limits.price;
+        const nbcoll_level *price = &end[ends - 1]->limits.price;
         printf("between machines: %u ns a message, %u ps a byte\n"
                "| ranks | | bytes | chosen | us | best | us | ratio |\n|---|---|---:|---|---:|---|---:|---:|\n",
                price->alpha_ns, price->beta_ps);
