@@ -56,8 +56,8 @@ typedef struct nbcoll_mpi_config {
     const int *process; /* of each rank the process in comm; read by the call [rank and ranks are those of comm] */
     int rank, ranks;    /* only with process */
     int first_tag;      /* as many tags from here on as a process has ranks at most, and twice `ranks` [0] */
-    uint32_t credits;   /* messages under way from one rank to another, 2 to 1024 [16] */
-    uint32_t receives;  /* posted at a time, for messages of all ranks, 1 to 1024 [16] */
+    uint32_t credits;   /* messages under way from one rank to another, 2 to 1024 [64] */
+    uint32_t receives;  /* posted at a time, for messages of all ranks, 1 to 1024 [64] */
     uint32_t payload;   /* of a message, a multiple of 8 from 256 to 65536 [3840: with the headers it is below the eager
                            limit of both MPIs]: limits.payload */
     nbcoll_level price; /* of messages; beta_ps 0: [2 us, 300 ns of processor time, 0.2 ns a byte] */

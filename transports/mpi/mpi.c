@@ -15,8 +15,8 @@
 #include "nbcoll/mpi.h"
 
 enum {
-    NBCOLLI_MPI_CREDITS = 16,
-    NBCOLLI_MPI_RECEIVES = 16,
+    NBCOLLI_MPI_CREDITS = 64,
+    NBCOLLI_MPI_RECEIVES = 64,
     NBCOLLI_MPI_PAYLOAD = 3840,
     NBCOLLI_MPI_SENDS = 32 /* room for so many at first */
 };
