@@ -33,6 +33,7 @@
 #include <nbcoll/timeline.h>
 #include <nbcoll/shm.h>
 #include <nbcoll/simulate.h>
+#include <nbcoll/mpi.h>
 #include <nbcoll/ofi.h>
 #include <nbcoll/verbs.h>
 #include <nbcoll/cluster.h>
@@ -778,6 +779,20 @@ OFFSET(nbcoll_verbs_count, kept, 24);
 OFFSET(nbcoll_verbs_count, inlined, 32);
 OFFSET(nbcoll_verbs_count, peers, 40);
 OFFSET(nbcoll_verbs_count, peer_bytes, 48);
+
+/* ---- mpi.h ------------------------------------------------------------------------------------------------------- */
+SIZE(nbcoll_mpi_config, 160);
+OFFSET(nbcoll_mpi_config, size, 0);
+OFFSET(nbcoll_mpi_config, comm, 8);
+OFFSET(nbcoll_mpi_config, process, 16);
+OFFSET(nbcoll_mpi_config, rank, 24);
+OFFSET(nbcoll_mpi_config, ranks, 28);
+OFFSET(nbcoll_mpi_config, first_tag, 32);
+OFFSET(nbcoll_mpi_config, credits, 36);
+OFFSET(nbcoll_mpi_config, receives, 40);
+OFFSET(nbcoll_mpi_config, payload, 44);
+OFFSET(nbcoll_mpi_config, price, 48);
+OFFSET(nbcoll_mpi_config, host, 96);
 
 /* ---- ofi.h ------------------------------------------------------------------------------------------------------- */
 SIZE(nbcoll_ofi_config, 120);

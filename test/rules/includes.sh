@@ -25,7 +25,7 @@ find include src transports examples bench -name '*.[ch]' 2>/dev/null | LC_ALL=C
             return what == "nbcoll/transport.h" || what ~ /^\.\.\/\.\.\/src\/(host|wrap)\/[a-z_]+\.h$/ ||
                    what == "nbcoll/" name_in_folder("transports") ".h" || own(what)
         if (file ~ /^(src\/command|src\/conformance|src\/mpi|examples|bench)\//)
-            return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/(examples\/|[a-z_]+\.h$)/
+            return what ~ /^nbcoll\/[a-z_]+\.h$/ || own(what) || file ~ /^bench/ && what ~ /^\.\.\/((\.\.\/)?examples\/|[a-z_]+\.h$)/
         if (file ~ /^include\/nbcoll\/[a-z_]+\.h$/)
             return what ~ /^[a-z_]+\.h$/ || what == "implementation.c" && file == "include/nbcoll/nbcoll.h"
         return what !~ /transports\// && what !~ /\.c$/ || file ~ /^src\/(nbcoll|components)\.c$/ || file == "include/nbcoll/implementation.c"
