@@ -159,7 +159,7 @@ void door_choose(int ranks)
     f = mmap(NULL, 2 * room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     t = f + room;
     if (door_all(W, f != MAP_FAILED) && PMPI_Cart_create(W, 1, &ranks, &open, 0, &line) == MPI_SUCCESS) {
-        door_comm_made(line);
+        door_comm_made(line, false);
         for (int form = 0; form <= forms; form++)
             for (int call = 0; call < DOOR_CALL_COUNT; call++)
                 decide((door_form)form, (door_call)call, ranks <= FEW ? SIZES : SIZES - 1);

@@ -3,6 +3,7 @@
 #include <nbcoll/group.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "door.h"
 
@@ -101,20 +102,28 @@ bool door_all(MPI_Comm comm, bool well)
     return PMPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && least;
 }
 
-/* Makes the communicator. All members call it, and all get one, or none. *later: some rank wants none until a call
- * needs it. */
-static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails, bool early, bool *later)
+/* How some member wants a communicator: none until a call needs it, or none at all. */
+typedef struct wish {
+    bool later, off;
+} wish;
+
+/* Makes the communicator. All members call it, and all get one, or none. *asked becomes what any of them asks. */
+static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails, wish *asked)
 {
     nbcoll_comm *out = NULL;
-    int rank, said[] = {-1, fails, early && atomic_load(&idle) >= IDLE}, agreed[3] = {0};
+    int rank, said[] = {-1, fails, asked->later, asked->off}, agreed[4] = {0};
     PMPI_Comm_rank(comm, &rank);
     if (rank == 0)
         said[0] = ranks[0] + RANKS * (atomic_fetch_add(&made, 1) % (1 << 22)); /* no other group has this tag now */
-    bool well = PMPI_Allreduce(said, agreed, 3, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
-    *later = well && agreed[2];
-    if (!well || agreed[1] || agreed[2])
+    bool well = PMPI_Allreduce(said, agreed, 4, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
+    *asked = (wish){.later = well && agreed[2], .off = well && agreed[3]};
+    if (!well || agreed[1] || agreed[2] || agreed[3])
         return NULL;
-    well = nbcoll_comm_create_group(world, n, ranks, agreed[0], &out, NBCOLL_FOREVER) == NBCOLL_OK;
+    nbcoll_request request;
+    nbcoll_status status = nbcoll_comm_icreate_group(world, n, ranks, agreed[0], &out, &request);
+    if (status == NBCOLL_ERR_MEMORY) /* the others wait for this rank */
+        door_give_up(world, ranks[rank == 0]);
+    well = status == NBCOLL_OK && nbcoll_wait(&request, NBCOLL_FOREVER) == NBCOLL_OK;
     if (door_all(comm, well))
         return out;
     if (well)
@@ -124,11 +133,17 @@ static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails, bo
 
 static door_state passes[DOOR_FATE_COUNT]; /* of communicators that pass: their fate alone */
 
+static door_state *passing(door_fate fate)
+{
+    passes[fate].fate = fate;
+    return &passes[fate];
+}
+
 /* Decides what becomes of a communicator, with `early` before a call needs that. What is not agreed on here all members
  * see alike. Null: later. */
-static door_state *decide(MPI_Comm comm, bool early)
+static door_state *decide(MPI_Comm comm, bool early, bool off)
 {
-    bool later = false;
+    wish asked = {.later = early && atomic_load(&idle) >= IDLE, .off = off};
     int inter = 0, n = 0, topology = MPI_UNDEFINED, of_world = nbcoll_comm_size(world), ranks[RANKS];
     door_fate fate = DOOR_FATE_SERVED;
     PMPI_Comm_test_inter(comm, &inter);
@@ -141,18 +156,17 @@ static door_state *decide(MPI_Comm comm, bool early)
         fate = DOOR_FATE_STRANGERS;
     door_state *state = fate == DOOR_FATE_SERVED ? malloc(sizeof *state) : NULL;
     if (fate == DOOR_FATE_SERVED) {
-        nbcoll_comm *made_now = make(comm, n, ranks, !state, early, &later);
+        nbcoll_comm *made_now = make(comm, n, ranks, !state, &asked);
         if (made_now)
             *state = (door_state){.fate = DOOR_FATE_SERVED, .comm = made_now, .uses = 1, .is_early = early};
         else
-            fate = DOOR_FATE_UNMADE;
+            fate = asked.off ? DOOR_FATE_OFF : DOOR_FATE_UNMADE;
     }
     if (fate != DOOR_FATE_SERVED) {
         free(state);
-        if (later)
+        if (asked.later && !asked.off)
             return NULL;
-        state = &passes[fate];
-        state->fate = fate;
+        state = passing(fate);
     } else if (PMPI_Topo_test(comm, &topology) == MPI_SUCCESS && topology != MPI_UNDEFINED) {
         state->neighbors = door_neighbors(comm, state->comm);
     }
@@ -175,15 +189,36 @@ door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state)
     if (!found && !may_wait)
         return DOOR_FATE_UNDECIDED;
     if (!found)
-        *state = decide(comm, false);
+        *state = decide(comm, false, false);
     recent[at].comm = comm;
     recent[at].gone = now;
     recent[at].state = *state;
     return (*state)->fate;
 }
 
-void door_comm_made(MPI_Comm comm)
+void door_comm_made(MPI_Comm comm, bool off)
 {
     if (world && comm != MPI_COMM_NULL)
-        decide(comm, true);
+        decide(comm, true, off);
+}
+
+bool door_info_off(MPI_Info info)
+{
+    char value[4];
+    int found = 0;
+    return world && info != MPI_INFO_NULL &&
+           PMPI_Info_get(info, "nbcoll", sizeof value - 1, value, &found) == MPI_SUCCESS && found &&
+           strcmp(value, "off") == 0;
+}
+
+/* From then on the communicator's calls pass, if any member says so. What is under way stays nbcoll's. */
+int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
+{
+    int error = PMPI_Comm_set_info(comm, info), inter = 1;
+    if (error != MPI_SUCCESS || !world)
+        return error;
+    PMPI_Comm_test_inter(comm, &inter);
+    if (!inter && !door_all(comm, !door_info_off(info)))
+        PMPI_Comm_set_attr(comm, keyval, passing(DOOR_FATE_OFF)); /* what served it is left, as if it were freed */
+    return MPI_SUCCESS;
 }

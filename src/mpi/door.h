@@ -56,7 +56,9 @@ typedef enum door_form { DOOR_BLOCKING, DOOR_NONBLOCKING, DOOR_PERSISTENT, DOOR_
     X(NEIGHBORS, "passed: nbcoll lacks such neighbours, or some rank could not make them")                             \
     X(OPERATION, "passed: nbcoll lacks the operation for the type")                                                   \
     X(SLOWER, "passed: the MPI was faster at the opening")                                                            \
-    X(FORM, "passed: under this MPI only blocking calls are served")
+    X(FORM, "passed: under this MPI only blocking calls are served")                                                   \
+    X(OFF, "passed: the info key nbcoll is off")                                                                       \
+    X(COMPARED, "passed: for comparison")
 
 typedef enum door_fate {
 #define DOOR_FATE(name, text) DOOR_FATE_##name,
@@ -66,9 +68,16 @@ typedef enum door_fate {
 } door_fate;
 
 extern bool door_threads; /* several threads may call at a time */
-void door_count(door_form form, door_call call, door_fate fate);
+typedef struct door_operation door_operation;
+void door_count(door_operation *o, door_fate fate);
 void door_forget(void); /* what was counted so far */
-/* Collective over MPI_COMM_WORLD, where each rank passes the same `asked`: rank 0 prints the sums over all ranks. */
+/* Blocking calls are timed from now on. With `compares` one in eight passes. All ranks say the same. */
+void door_report_start(bool compares);
+/* Whether this call is one of these; *calls counts those on its communicator, which all members make in one order. */
+bool door_compares(atomic_uint *calls);
+uint64_t door_clock(void); /* 0: nothing is timed */
+void door_took(const door_operation *o, uint64_t since);
+/* Collective over MPI_COMM_WORLD: rank 0 prints the sums over all ranks. */
 void door_report(void);
 
 /* ---- types.c ---- */
@@ -84,6 +93,7 @@ typedef struct door_reduction {
     MPI_Op user; /* an operation of the program's, or MPI_OP_NULL; with it: */
     MPI_Datatype element;
     size_t bytes; /* of an element in the operands */
+    bool lacks;   /* there was no memory to apply it */
     nbcoll_host_type host_type;
     nbcoll_host_op host_op;
 } door_reduction;
@@ -126,12 +136,13 @@ typedef struct door_view {
     size_t bytes;            /* of a block, if all have as many */
     size_t *counts, *displs; /* else these, in bytes */
     void *packed;            /* null: in the program's buffer */
+    bool lacks;              /* there is no memory to pack into */
     size_t *arrays;          /* which are `few`, or allocated */
     MPI_Datatype *kept;      /* null, or for each type */
     size_t few[2 * DOOR_FEW];
 } door_view;
 
-/* With `as_is` the bytes lie as they are, whatever the type. False: no memory. Close it in either case. */
+/* With `as_is` the bytes lie as they are, whatever the type. False: no memory for the arrays. Close it in any case. */
 bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is);
 void door_view_close(door_view *view);
 /* The types' handles stay valid until it is closed. False: no memory. */
@@ -145,6 +156,9 @@ int door_view_store(door_view *view, int i);
 /* Only blocking calls of one thread are served: the MPI takes no call while it calls the hook. */
 extern const bool door_only_blocks;
 enum { DOOR_JOB = 64 };
+/* Whether the MPI in the process is the one that the door was compiled for. Before MPI_Init, too. */
+typedef enum door_fit { DOOR_FITS, DOOR_OTHER_VERSION, DOOR_OTHER_MPI } door_fit;
+door_fit door_fits(void);
 /* Names the job, and this process's rank in its MPI_COMM_WORLD, before MPI_Init. False: unknown. */
 bool door_job(char job[DOOR_JOB], int *rank);
 /* From now on, or no more, the MPI calls `move` while it waits. False: it does not. After MPI_Init. */
@@ -180,6 +194,7 @@ typedef struct door_state {
     nbcoll_neighbors *neighbors; /* null: it has no topology, or neighbourhood collectives pass */
     bool is_early;               /* made before a call needed it */
     atomic_bool is_used;         /* by a call */
+    atomic_uint calls;           /* that were timed */
     atomic_int uses;             /* 1 for the MPI's communicator, 1 for each operation; the last one frees it */
 } door_state;
 
@@ -188,8 +203,11 @@ bool door_comms_open(nbcoll_comm *world);
 /* From now on no communicator has one of nbcoll's. */
 void door_comms_close(void);
 /* Of a communicator that has just been made: decides what serves it, if all its members want that, which call this.
- * Where many have been freed without a call some rank does not. MPI_COMM_NULL is accepted. */
-void door_comm_made(MPI_Comm comm);
+ * Where many have been freed without a call some rank does not. None serves it where some member is `off`, which has
+ * that from the info key. MPI_COMM_NULL is accepted. */
+void door_comm_made(MPI_Comm comm, bool off);
+/* Whether the info key `nbcoll` says off. */
+bool door_info_off(MPI_Info info);
 /* What is decided on; a null state is CLOSED. With `may_wait` the first call decides, else UNDECIDED. */
 door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state);
 void door_state_use(door_state *state);
@@ -203,16 +221,20 @@ bool door_all(MPI_Comm comm, bool well);
 /* ---- operation.c ---- */
 
 /* What this rank sends in a call, and what it receives. A side that it has not is empty. */
-typedef struct door_operation {
+struct door_operation {
     door_form form;
     door_call call;
+    door_fate fate; /* what it was counted as; DOOR_FATE_COUNT: the MPI refuses it */
     MPI_Comm comm; /* until the call returns */
     nbcoll_comm *ours;
     nbcoll_neighbors *neighbors;
     door_state *state;
     door_reduction r;
     door_view send, recv;
-    int own; /* in place: the block of `recv` that holds what this rank gives; -1: all */
+    nbcoll_type type; /* of what moves: bytes */
+    bool lacks;       /* see door_lack */
+    bool is_local;    /* there was no memory for another one */
+    int own;          /* in place: the block of `recv` that holds what this rank gives; -1: all */
     bool in_place;
     size_t count; /* of a reduction */
     const int *counts;
@@ -225,8 +247,8 @@ typedef struct door_operation {
     bool keeps;           /* what the program may free: */
     MPI_Datatype element; /* the operands' type, too */
     int tag;              /* of a persistent one */
-    struct door_operation *next;
-} door_operation;
+    door_operation *next;
+};
 
 #define DOOR_ANY SIZE_MAX /* bytes that not all ranks know alike */
 /* The number of ranks of the communicator of nbcoll's that serves a call with blocks, or a vector, of so many bytes; 0:
@@ -237,6 +259,12 @@ size_t door_bytes(int count, MPI_Datatype type); /* 0: the MPI refuses these */
 bool door_bad(int count, MPI_Datatype type);
 bool door_any_bad(int n, const int counts[], MPI_Datatype type);
 bool door_bad_vector(const door_blocks *blocks); /* which have counts; none at all are right */
+
+/* This rank, which lacks memory, takes part by a type that fails: that ends the operation on all ranks. */
+void door_lack(door_operation *o);
+/* It cannot even do that. So it gives up another rank, and calls on communicators that both have end with errors. */
+void door_give_up(nbcoll_comm *comm, int other);
+void door_give_up_any(const door_operation *o);
 
 /* Opens both sides; a null one is not used. In place, `own` block of what is received is what is sent. */
 void door_sides(door_operation *o, const door_blocks *send, const door_blocks *recv, int own, bool as_is);
@@ -271,8 +299,8 @@ int door_run(door_operation *o);
 
 /* ---- requests.c, persistent.c ---- */
 
-/* An operation that outlives its call. Null: no memory. */
-door_operation *door_new(door_form form, door_call call);
+/* An operation that outlives its call; without memory, the local one. */
+door_operation *door_new(door_form form, door_call call, door_operation *local);
 void door_delete(door_operation *o);
 /* What it uses outlives the call, too, until it is released. False: no memory. */
 bool door_keep(door_operation *o);
@@ -291,13 +319,15 @@ bool door_persist(door_operation *o, MPI_Request *request);
         door_operation o;                                                                                              \
         o.form = DOOR_BLOCKING;                                                                                        \
         o.call = DOOR_##Name;                                                                                          \
-        return describe(&o, arguments) ? door_run(&o) : PMPI_##Name(arguments);                                        \
+        o.fate = DOOR_FATE_COUNT;                                                                                      \
+        uint64_t begun = door_clock();                                                                                 \
+        int error = describe(&o, arguments) ? door_run(&o) : PMPI_##Name(arguments);                                   \
+        door_took(&o, begun);                                                                                          \
+        return error;                                                                                                  \
     }                                                                                                                  \
     int MPI_I##lower(parameters, MPI_Request *request)                                                                 \
     {                                                                                                                  \
-        door_operation *o = door_new(DOOR_NONBLOCKING, DOOR_##Name);                                                   \
-        if (!o)                                                                                                        \
-            return MPI_ERR_NO_MEM;                                                                                     \
+        door_operation local, *o = door_new(DOOR_NONBLOCKING, DOOR_##Name, &local);                                    \
         if (describe(o, arguments))                                                                                    \
             return door_begin(o, request);                                                                             \
         door_delete(o);                                                                                                \
@@ -308,9 +338,7 @@ bool door_persist(door_operation *o, MPI_Request *request);
 #define DOOR_FORM_INIT(Name, describe, parameters, arguments)                                                          \
     int DOOR_INIT(Name)(parameters, MPI_Info info, MPI_Request *request)                                               \
     {                                                                                                                  \
-        door_operation *o = door_new(DOOR_PERSISTENT, DOOR_##Name);                                                    \
-        if (!o)                                                                                                        \
-            return MPI_ERR_NO_MEM;                                                                                     \
+        door_operation local, *o = door_new(DOOR_PERSISTENT, DOOR_##Name, &local);                                     \
         if (!describe(o, arguments))                                                                                   \
             door_delete(o);                                                                                            \
         else if (door_persist(o, request))                                                                             \

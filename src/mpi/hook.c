@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What differs between the MPIs: what they call while they wait, and how their launchers name a process before
  * MPI_Init. */
+#include <ctype.h>
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "door.h"
 
+/* Later versions of a series, which has two numbers, have the same handles, and the same hook. */
+static door_fit compare(const char *begin, int major, int minor)
+{
+    enum { ROOM = 1 << 14 }; /* another MPI may say more than this one */
+    char number[32], said[ROOM] = "";
+    int length;
+    if (PMPI_Get_library_version(said, &length) != MPI_SUCCESS || strncmp(said, begin, strlen(begin)) != 0)
+        return DOOR_OTHER_MPI;
+    int n = snprintf(number, sizeof number, "%d.%d", major, minor);
+    const char *is = said + strlen(begin);
+    is += strspn(is, " \t");
+    return strncmp(is, number, (size_t)n) == 0 && !isdigit((unsigned char)is[n]) ? DOOR_FITS : DOOR_OTHER_VERSION;
+}
+
 #ifdef OPEN_MPI
 
 const bool door_only_blocks = false;
+
+door_fit door_fits(void)
+{
+    return compare("Open MPI v", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
+}
 
 /* Open MPI's progress calls the functions that are registered with it. They return the number of events. */
 bool door_hook(int (*move)(void), bool on)
@@ -41,8 +62,13 @@ bool door_job(char job[DOOR_JOB], int *rank)
 /* Its calls hold a lock while they call UCX's, in which no other call may be made: nothing is ended there. */
 const bool door_only_blocks = true;
 
+door_fit door_fits(void)
+{
+    return compare("MPICH Version:", MPICH_NUMVERSION / 10000000, MPICH_NUMVERSION / 100000 % 100);
+}
+
 static int (*_Atomic moved)(void);
-static atomic_bool is_called;
+static atomic_bool has_moved;
 
 /* MPICH has no hook, but in builds over UCX each turn of a wait calls this function of UCX's, through the dynamic
  * linker, which finds this one before that. */
@@ -55,7 +81,7 @@ unsigned ucp_worker_progress(void *worker)
         *(void **)&call = dlsym(RTLD_NEXT, "ucp_worker_progress");
         next = call;
     }
-    is_called = true;
+    has_moved = true;
     if (move)
         move();
     return call(worker);
@@ -65,7 +91,7 @@ unsigned ucp_worker_progress(void *worker)
 bool door_hook(int (*move)(void), bool on)
 {
     moved = on ? move : NULL;
-    return is_called;
+    return has_moved;
 }
 
 /* Hydra gives each process one end of a pair of sockets that its proxy has made, one proxy for the job's ranks of a

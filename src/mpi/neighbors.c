@@ -2,6 +2,14 @@
  * The neighbourhood collectives: which neighbours a communicator's topology has, and the calls. */
 #include "door.h"
 
+/* A refused creation leaves the others waiting, unless this rank gives up. */
+static nbcoll_neighbors *created(nbcoll_comm *ours, nbcoll_status status, nbcoll_neighbors *out)
+{
+    if (status == NBCOLL_ERR_MEMORY)
+        door_give_up(ours, nbcoll_comm_rank(ours) == 0);
+    return status == NBCOLL_OK ? out : NULL;
+}
+
 /* Null: nbcoll has no such grid, or this rank could not. */
 static nbcoll_neighbors *of_grid(MPI_Comm comm, nbcoll_comm *ours)
 {
@@ -15,7 +23,8 @@ static nbcoll_neighbors *of_grid(MPI_Comm comm, nbcoll_comm *ours)
     for (int i = 0; i < n; i++)
         periodic[i] = periodic[i] != 0;
     grid.dims = n;
-    return nbcoll_neighbors_of_grid(ours, &grid, &out, NBCOLL_FOREVER) == NBCOLL_OK ? out : NULL;
+    nbcoll_status status = nbcoll_neighbors_of_grid(ours, &grid, &out, NBCOLL_FOREVER);
+    return created(ours, status, out);
 }
 
 /* The neighbours of a graph: *from, which is to be freed, and *to in it. False: no memory. */
@@ -48,11 +57,12 @@ nbcoll_neighbors *door_neighbors(MPI_Comm comm, nbcoll_comm *ours)
     nbcoll_neighbors *out = NULL;
     nbcoll_neighbor_graph graph = {.size = sizeof graph};
     PMPI_Topo_test(comm, &topology);
-    if (topology == MPI_CART)
+    if (topology == MPI_CART) {
         out = of_grid(comm, ours);
-    else if (door_all(comm, read_graph(comm, &graph, &from)) &&
-             nbcoll_neighbors_of_graph(ours, &graph, &out, NBCOLL_FOREVER) != NBCOLL_OK)
-        out = NULL;
+    } else if (door_all(comm, read_graph(comm, &graph, &from))) {
+        nbcoll_status status = nbcoll_neighbors_of_graph(ours, &graph, &out, NBCOLL_FOREVER);
+        out = created(ours, status, out);
+    }
     free(from);
     if (door_all(comm, out))
         return out;
@@ -73,7 +83,7 @@ static bool serves(door_operation *o, MPI_Comm comm, nbcoll_neighborhood *around
         return false;
     if (state)
         return true;
-    door_count(o->form, o->call, DOOR_FATE_NEIGHBORS);
+    door_count(o, DOOR_FATE_NEIGHBORS);
     return false;
 }
 

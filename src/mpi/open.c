@@ -33,12 +33,31 @@ static socklen_t address_of(struct sockaddr_un *address, int rank)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
+/* Another version has perhaps other handles: nothing is asked of it. Those of another MPI have another length, so that
+ * no call can pass. */
+static bool fits(void)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    const char *rank = NULL;
+    door_fit fit = door_fits();
+    if (fit == DOOR_FITS)
+        return true;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks && !rank; i++)
+        rank = getenv(ranks[i]);
+    if (!rank || strcmp(rank, "0") == 0)
+        fprintf(stderr, fit == DOOR_OTHER_MPI ? "nbcoll: the program is for another MPI than the door\n"
+                                              : "nbcoll: the door is for another version of the MPI: all calls pass\n");
+    if (fit == DOOR_OTHER_MPI)
+        exit(EXIT_FAILURE);
+    return false;
+}
+
 static void say_presence(void)
 {
     struct sockaddr_un address;
     const char *asked = getenv("NBCOLL_MPI");
     int rank;
-    if ((asked && strcmp(asked, "off") == 0) || !door_job(job, &rank))
+    if (!fits() || (asked && strcmp(asked, "off") == 0) || !door_job(job, &rank))
         return;
     presence = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     socklen_t bytes = address_of(&address, rank);
@@ -124,10 +143,12 @@ static void open_door(void)
 {
     int rank, ranks, speaker = 0, provided = MPI_THREAD_SINGLE;
     const char *asked = getenv("NBCOLL_MPI");
+    if (presence < 0)
+        return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     PMPI_Query_thread(&provided);
-    if (presence < 0 || ranks < 2)
+    if (ranks < 2)
         return;
     if (ranks > NBCOLL_SHM_RANKS || present(ranks, &speaker) < ranks) {
         if (rank == speaker)
@@ -137,10 +158,13 @@ static void open_door(void)
     door_threads = provided == MPI_THREAD_MULTIPLE;
     bool opened = open_world(rank, ranks, provided);
     close(presence); /* all have looked */
-    reports = all(opened && asked && strstr(asked, "report"));
+    bool compares = all(opened && asked && strstr(asked, "compare"));
+    reports = compares || all(opened && asked && strstr(asked, "report"));
     if (opened) {
         if (!all(asked && strstr(asked, "all")))
             door_choose(ranks);
+        if (reports)
+            door_report_start(compares);
         return;
     }
     close_door();

@@ -12,8 +12,10 @@ int door_serves(door_operation *o, MPI_Comm comm, size_t bytes)
                          : door_comm(comm, o->form != DOOR_NONBLOCKING, &o->state);
     if (fate == DOOR_FATE_SERVED && door_slower(o->form, o->call, bytes))
         fate = DOOR_FATE_SLOWER;
+    else if (fate == DOOR_FATE_SERVED && o->form == DOOR_BLOCKING && door_compares(&o->state->calls))
+        fate = DOOR_FATE_COMPARED;
     if (fate != DOOR_FATE_SERVED) {
-        door_count(o->form, o->call, fate);
+        door_count(o, fate);
         return 0;
     }
     if (!atomic_load_explicit(&o->state->is_used, memory_order_relaxed))
@@ -23,6 +25,8 @@ int door_serves(door_operation *o, MPI_Comm comm, size_t bytes)
     o->neighbors = o->state->neighbors;
     o->error = MPI_SUCCESS;
     o->status = NBCOLL_OK;
+    o->type = NBCOLL_BYTE;
+    o->lacks = o->r.lacks = false;
     return nbcoll_comm_size(o->ours);
 }
 
@@ -53,6 +57,47 @@ bool door_bad_vector(const door_blocks *b)
     return is;
 }
 
+/* An operation whose type cannot be packed ends wherever it has not ended yet, before anything that depends on this
+ * rank's data has. */
+static nbcoll_status no_pack(void *user, const void *elements, void *packed, size_t count)
+{
+    (void)user, (void)elements, (void)packed, (void)count;
+    return NBCOLL_ERR_MEMORY;
+}
+
+static nbcoll_status no_unpack(void *user, const void *packed, void *elements, size_t count)
+{
+    return no_pack(user, packed, elements, count);
+}
+
+static const nbcoll_host_type lacking = {
+    .size = sizeof lacking, .extent = 1, .packed = 1, .pack = no_pack, .unpack = no_unpack};
+
+void door_lack(door_operation *o)
+{
+    static char places[2]; /* nothing is read or written there */
+    o->lacks = true;
+    o->type = nbcoll_type_of(&lacking);
+    o->send.data = o->in_place ? NBCOLL_IN_PLACE : &places[0];
+    o->recv.data = o->recv.data == NBCOLL_IN_PLACE ? NBCOLL_IN_PLACE : &places[1];
+    o->r.host_type.packed = o->r.bytes;
+    o->r.host_type.pack = no_pack;
+    o->r.host_type.unpack = no_unpack;
+}
+
+void door_give_up(nbcoll_comm *comm, int other)
+{
+    door_enter();
+    nbcoll_comm_declare_lost(comm, other);
+    door_leave();
+}
+
+void door_give_up_any(const door_operation *o)
+{
+    if (o->ours) /* a persistent operation of neighbours has none; its start needs no memory */
+        door_give_up(o->ours, nbcoll_comm_rank(o->ours) == 0);
+}
+
 void door_sides(door_operation *o, const door_blocks *send, const door_blocks *recv, int own, bool as_is)
 {
     static const door_blocks none = {.user = "", .n = 0, .type = MPI_BYTE};
@@ -73,13 +118,16 @@ bool door_ready(const door_operation *o)
 
 void door_load(door_operation *o)
 {
-    if (door_ready(o))
+    bool lacks = o->send.lacks || o->recv.lacks;
+    if (door_ready(o) && !lacks)
         o->error = o->in_place ? door_view_load(&o->recv, o->own) : door_view_load(&o->send, -1);
+    if (lacks || o->error != MPI_SUCCESS)
+        door_lack(o);
 }
 
 void door_store(door_operation *o)
 {
-    if (door_ready(o))
+    if (door_ready(o) && !o->lacks)
         o->error = door_view_store(&o->recv, -1);
 }
 
@@ -93,7 +141,7 @@ int door_error(const door_operation *o)
 {
     if (door_ready(o) || o->error != MPI_SUCCESS)
         return o->error;
-    return o->status == NBCOLL_ERR_MEMORY     ? MPI_ERR_NO_MEM
+    return o->lacks || o->r.lacks || o->status == NBCOLL_ERR_MEMORY ? MPI_ERR_NO_MEM
            : o->status == NBCOLL_ERR_COUNT    ? MPI_ERR_COUNT
            : o->status == NBCOLL_ERR_BUFFER   ? MPI_ERR_BUFFER
            : o->status == NBCOLL_ERR_MISMATCH ? MPI_ERR_TRUNCATE
@@ -117,27 +165,27 @@ static nbcoll_status start_move(door_operation *o)
     case DOOR_Barrier:
         return DOOR_START(barrier, o->ours);
     case DOOR_Bcast:
-        return is_root ? DOOR_START(bcast, from, o->send.bytes, NBCOLL_BYTE, o->root, o->ours)
-                       : DOOR_START(bcast, to, o->recv.bytes, NBCOLL_BYTE, o->root, o->ours);
+        return is_root ? DOOR_START(bcast, from, o->send.bytes, o->type, o->root, o->ours)
+                       : DOOR_START(bcast, to, o->recv.bytes, o->type, o->root, o->ours);
     case DOOR_Gather:
-        return DOOR_START(gather, from, to, all->bytes, NBCOLL_BYTE, o->root, o->ours);
+        return DOOR_START(gather, from, to, all->bytes, o->type, o->root, o->ours);
     case DOOR_Gatherv:
-        return DOOR_START(gatherv, from, o->send.bytes, to, o->recv.counts, o->recv.displs, NBCOLL_BYTE, o->root,
+        return DOOR_START(gatherv, from, o->send.bytes, to, o->recv.counts, o->recv.displs, o->type, o->root,
                           o->ours);
     case DOOR_Scatter:
-        return DOOR_START(scatter, from, to, all->bytes, NBCOLL_BYTE, o->root, o->ours);
+        return DOOR_START(scatter, from, to, all->bytes, o->type, o->root, o->ours);
     case DOOR_Scatterv:
-        return DOOR_START(scatterv, from, o->send.counts, o->send.displs, to, o->recv.bytes, NBCOLL_BYTE, o->root,
+        return DOOR_START(scatterv, from, o->send.counts, o->send.displs, to, o->recv.bytes, o->type, o->root,
                           o->ours);
     case DOOR_Allgather:
-        return DOOR_START(allgather, from, to, o->recv.bytes, NBCOLL_BYTE, o->ours);
+        return DOOR_START(allgather, from, to, o->recv.bytes, o->type, o->ours);
     case DOOR_Allgatherv:
-        return DOOR_START(allgatherv, from, to, o->recv.counts, o->recv.displs, NBCOLL_BYTE, o->ours);
+        return DOOR_START(allgatherv, from, to, o->recv.counts, o->recv.displs, o->type, o->ours);
     case DOOR_Alltoall:
-        return DOOR_START(alltoall, from, to, o->recv.bytes, NBCOLL_BYTE, o->ours);
+        return DOOR_START(alltoall, from, to, o->recv.bytes, o->type, o->ours);
     default: /* alltoallw, too, is an alltoallv of bytes */
         return DOOR_START(alltoallv, from, o->send.counts, o->send.displs, to, o->recv.counts, o->recv.displs,
-                          NBCOLL_BYTE, o->ours);
+                          o->type, o->ours);
     }
 }
 
@@ -147,18 +195,18 @@ static nbcoll_status start_neighbors(door_operation *o)
     switch (o->call) {
     case DOOR_Neighbor_allgather:
         if (!o->recv.counts)
-            return DOOR_START(neighbor_allgather, from, to, o->send.bytes, NBCOLL_BYTE, o->neighbors);
+            return DOOR_START(neighbor_allgather, from, to, o->send.bytes, o->type, o->neighbors);
         /* fall through */
     case DOOR_Neighbor_allgatherv:
-        return DOOR_START(neighbor_allgatherv, from, o->send.bytes, to, o->recv.counts, o->recv.displs, NBCOLL_BYTE,
+        return DOOR_START(neighbor_allgatherv, from, o->send.bytes, to, o->recv.counts, o->recv.displs, o->type,
                           o->neighbors);
     case DOOR_Neighbor_alltoall:
         if (!o->recv.counts)
-            return DOOR_START(neighbor_alltoall, from, to, o->send.bytes, NBCOLL_BYTE, o->neighbors);
+            return DOOR_START(neighbor_alltoall, from, to, o->send.bytes, o->type, o->neighbors);
         /* fall through */
     default:
         return DOOR_START(neighbor_alltoallv, from, o->send.counts, o->send.displs, to, o->recv.counts, o->recv.displs,
-                          NBCOLL_BYTE, o->neighbors);
+                          o->type, o->neighbors);
     }
 }
 
@@ -186,10 +234,12 @@ nbcoll_status door_start(door_operation *o)
 int door_run(door_operation *o)
 {
     door_load(o);
-    if (door_ready(o))
+    if (o->status == NBCOLL_OK)
         o->status = door_start(o);
+    if (o->status == NBCOLL_ERR_MEMORY)
+        door_give_up_any(o);
     door_store(o);
     door_close(o);
-    door_count(DOOR_BLOCKING, o->call, DOOR_FATE_SERVED);
+    door_count(o, DOOR_FATE_SERVED);
     return door_raise(o, door_error(o));
 }

@@ -98,7 +98,7 @@ static void on_done(nbcoll_request request, nbcoll_status status, void *user)
 static bool make(door_operation *o)
 {
     nbcoll_comm_config config = NBCOLL_COMM_DEFAULTS;
-    bool well = door_ready(o) && door_keep(o);
+    bool well = !o->is_local && door_ready(o) && !o->send.lacks && !o->recv.lacks && door_keep(o);
     config.slots = 1;
     o->tag = take_tag();
     if (o->call >= DOOR_Neighbor_allgather) {
@@ -108,9 +108,13 @@ static bool make(door_operation *o)
         well = o->neighbors && well;
     } else {
         nbcoll_comm *ours = o->ours;
+        nbcoll_request request;
         o->ours = NULL;
+        nbcoll_status status = nbcoll_comm_idup_with(ours, &config, &o->ours, &request);
         o->neighbors = NULL;
-        well = nbcoll_comm_dup_with(ours, &config, &o->ours, NBCOLL_FOREVER) == NBCOLL_OK && well;
+        if (status == NBCOLL_ERR_MEMORY)
+            door_give_up(ours, nbcoll_comm_rank(ours) == 0);
+        well = status == NBCOLL_OK && nbcoll_wait(&request, NBCOLL_FOREVER) == NBCOLL_OK && well;
     }
     return well && o->tag && door_start(o) == NBCOLL_OK && nbcoll_on_done(o->request, on_done, o) == NBCOLL_OK &&
            PMPI_Recv_init(nothing + 1, 0, MPI_BYTE, 0, o->tag, door_self(), &o->handle) == MPI_SUCCESS;
@@ -119,19 +123,18 @@ static bool make(door_operation *o)
 bool door_persist(door_operation *o, MPI_Request *request)
 {
     MPI_Comm comm = o->comm;
-    door_call call = o->call;
     o->handle = MPI_REQUEST_NULL;
     bool well = make(o);
     if (door_all(comm, well)) {
-        door_count(DOOR_PERSISTENT, call, DOOR_FATE_SERVED);
+        door_count(o, DOOR_FATE_SERVED);
         put(o);
         *request = o->handle;
         return true;
     }
     if (o->handle != MPI_REQUEST_NULL)
         PMPI_Request_free(&o->handle);
+    door_count(o, DOOR_FATE_UNMADE);
     drop(o);
-    door_count(DOOR_PERSISTENT, call, DOOR_FATE_UNMADE);
     return false;
 }
 
@@ -150,6 +153,8 @@ static int start(door_operation *o, MPI_Request *request)
     o->status = NBCOLL_OK;
     door_load(o);
     nbcoll_status status = door_ready(o) ? nbcoll_start(&o->request) : NBCOLL_OK;
+    if (!door_ready(o) || status == NBCOLL_ERR_MEMORY)
+        door_give_up_any(o);
     if (!door_ready(o) || status != NBCOLL_OK)
         end(o, status);
     return MPI_SUCCESS;

@@ -12,7 +12,7 @@ static int serves(door_operation *o, MPI_Comm comm, int count, MPI_Datatype type
     o->count = (size_t)count;
     if (!n || door_reduction_of(&o->r, type, op))
         return n;
-    door_count(o->form, o->call, DOOR_FATE_OPERATION);
+    door_count(o, DOOR_FATE_OPERATION);
     return 0;
 }
 
@@ -70,7 +70,7 @@ static bool reduce_scatter(door_operation *o, const void *send, void *recv, cons
     for (int i = 0; i < n; i++)
         total += counts[i];
     if (total > INT_MAX) {
-        door_count(o->form, o->call, DOOR_FATE_OPERATION);
+        door_count(o, DOOR_FATE_OPERATION);
         return false;
     }
     o->counts = counts;

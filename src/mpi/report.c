@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What became of the calls, counted on each rank and summed up at the end. */
+ * What became of the calls, and how long those took that block: counted on each rank and summed up at the end. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "door.h"
 
-static atomic_ullong counted[DOOR_FORM_COUNT][DOOR_CALL_COUNT][DOOR_FATE_COUNT];
+enum { CELLS = DOOR_FORM_COUNT * DOOR_CALL_COUNT * DOOR_FATE_COUNT };
+
+static atomic_ullong counted[CELLS], took[DOOR_CALL_COUNT * DOOR_FATE_COUNT]; /* ns */
+static bool is_timed, is_compared;
 
 bool door_threads;
 
-void door_count(door_form form, door_call call, door_fate fate)
+static int place_of(door_form form, door_call call, door_fate fate)
 {
-    atomic_ullong *n = &counted[form][call][fate];
+    return ((int)form * DOOR_CALL_COUNT + (int)call) * DOOR_FATE_COUNT + (int)fate;
+}
+
+void door_count(door_operation *o, door_fate fate)
+{
+    atomic_ullong *n = &counted[place_of(o->form, o->call, fate)];
+    o->fate = fate;
     if (door_threads)
         atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
     else
@@ -24,6 +34,43 @@ void door_forget(void)
     memset(counted, 0, sizeof counted);
 }
 
+void door_report_start(bool compares)
+{
+    is_timed = true;
+    is_compared = compares;
+}
+
+/* Which ones must not go by the program's own periods. */
+bool door_compares(atomic_uint *calls)
+{
+    return is_compared && atomic_fetch_add_explicit(calls, 1, memory_order_relaxed) * 2654435769u >> 29 == 0;
+}
+
+uint64_t door_clock(void)
+{
+    struct timespec t;
+    if (!is_timed)
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void door_took(const door_operation *o, uint64_t since)
+{
+    if (since && o->fate != DOOR_FATE_COUNT)
+        atomic_fetch_add_explicit(&took[place_of(DOOR_BLOCKING, o->call, o->fate)], door_clock() - since,
+                                  memory_order_relaxed);
+}
+
+/* of[i], summed up over all ranks, on rank 0. */
+static bool sum_up(const atomic_ullong of[], int n, unsigned long long all[])
+{
+    unsigned long long mine[CELLS];
+    for (int i = 0; i < n; i++)
+        mine[i] = atomic_load_explicit(&of[i], memory_order_relaxed);
+    return PMPI_Reduce(mine, all, n, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
 void door_report(void)
 {
 #define DOOR_CALL(name, lower) {"MPI_" #name, "MPI_I" #lower, "MPI_" #name "_init"},
@@ -32,18 +79,20 @@ void door_report(void)
 #define DOOR_FATE(name, text) text,
     static const char *const fates[] = {DOOR_FATES(DOOR_FATE)};
 #undef DOOR_FATE
-    enum { CELLS = DOOR_FORM_COUNT * DOOR_CALL_COUNT * DOOR_FATE_COUNT };
-    unsigned long long mine[CELLS], all[CELLS];
+    enum { TIMED = DOOR_CALL_COUNT * DOOR_FATE_COUNT };
+    unsigned long long all[CELLS], ns[TIMED];
     int rank;
-    for (int i = 0; i < CELLS; i++)
-        mine[i] = atomic_load_explicit(&counted[0][0][0] + i, memory_order_relaxed);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (PMPI_Reduce(mine, all, CELLS, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD) || rank != 0)
+    if (!sum_up(counted, CELLS, all) || !sum_up(took, TIMED, ns) || rank != 0)
         return;
     fputs("nbcoll: collective calls of all ranks\n", stderr);
-    for (int i = 0; i < CELLS; i++)
-        if (all[i])
-            fprintf(stderr, "nbcoll: %-33s %10llu %s\n",
-                    calls[i / DOOR_FATE_COUNT % DOOR_CALL_COUNT][i / (DOOR_CALL_COUNT * DOOR_FATE_COUNT)], all[i],
-                    fates[i % DOOR_FATE_COUNT]);
+    for (int i = 0; i < CELLS; i++) {
+        if (!all[i])
+            continue;
+        fprintf(stderr, "nbcoll: %-33s %10llu %s", calls[i / DOOR_FATE_COUNT % DOOR_CALL_COUNT][i / TIMED], all[i],
+                fates[i % DOOR_FATE_COUNT]);
+        if (i < TIMED)
+            fprintf(stderr, ", %.2f us each", (double)ns[i] * 1e-3 / (double)all[i]);
+        fputc('\n', stderr);
+    }
 }

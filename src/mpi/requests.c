@@ -5,24 +5,27 @@
 
 static door_operation *spare; /* of a program of one thread */
 
-door_operation *door_new(door_form form, door_call call)
+door_operation *door_new(door_form form, door_call call, door_operation *local)
 {
     door_operation *o = door_threads || !spare ? malloc(sizeof *o) : spare;
+    bool is_local = !o;
     if (!door_threads)
         spare = NULL;
-    if (o) {
-        o->keeps = false;
-        o->next = NULL;
-        o->form = form;
-        o->call = call;
-        o->r.user = MPI_OP_NULL;
-        o->element = MPI_DATATYPE_NULL;
-    }
+    o = is_local ? local : o;
+    o->is_local = is_local;
+    o->keeps = false;
+    o->next = NULL;
+    o->form = form;
+    o->call = call;
+    o->r.user = MPI_OP_NULL;
+    o->element = MPI_DATATYPE_NULL;
     return o;
 }
 
 void door_delete(door_operation *o)
 {
+    if (o->is_local)
+        return;
     if (door_threads || spare)
         free(o);
     else
@@ -94,6 +97,8 @@ static void on_done(nbcoll_request request, nbcoll_status status, void *user)
 /* It could not be started, and nobody waits for it. */
 static int refuse(door_operation *o)
 {
+    o->status = NBCOLL_ERR_MEMORY;
+    door_give_up_any(o);
     int error = door_raise(o, door_error(o));
     door_release(o);
     door_delete(o);
@@ -103,18 +108,19 @@ static int refuse(door_operation *o)
 int door_begin(door_operation *o, MPI_Request *request)
 {
     door_load(o);
-    if (door_ready(o) && !door_keep(o))
-        o->status = NBCOLL_ERR_MEMORY;
-    if (door_ready(o))
-        o->error = PMPI_Grequest_start(on_query, on_free, on_cancel, o, &o->handle);
-    if (!door_ready(o))
+    if (!o->lacks && !door_keep(o))
+        door_lack(o);
+    if (o->is_local || o->status != NBCOLL_OK ||
+        PMPI_Grequest_start(on_query, on_free, on_cancel, o, &o->handle) != MPI_SUCCESS)
         return refuse(o);
-    door_count(DOOR_NONBLOCKING, o->call, DOOR_FATE_SERVED);
+    door_count(o, DOOR_FATE_SERVED);
     door_state_use(o->state);
     *request = o->handle;
     nbcoll_status status = door_start(o);
     if (status == NBCOLL_OK)
         status = nbcoll_test(&o->request);
+    else if (status == NBCOLL_ERR_MEMORY)
+        door_give_up_any(o);
     if (status == NBCOLL_PENDING)
         nbcoll_on_done(o->request, on_done, o);
     else

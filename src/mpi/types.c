@@ -110,16 +110,22 @@ static nbcoll_status apply(const door_reduction *r, const void *in, void *inout,
     return NBCOLL_OK;
 }
 
+static nbcoll_status lack(door_reduction *r)
+{
+    r->lacks = true;
+    return NBCOLL_ERR_MEMORY;
+}
+
 static nbcoll_status combine(void *user, void *result, const void *left, const void *right, size_t count,
                              nbcoll_type type)
 {
-    const door_reduction *r = user;
+    door_reduction *r = user;
     void *copy = NULL;
     (void)type;
     if (result == left) {
         copy = malloc(count * r->bytes + 1);
         if (!copy)
-            return NBCOLL_ERR_MEMORY;
+            return lack(r);
         memcpy(copy, right, count * r->bytes);
     } else if (result != right) {
         memcpy(result, right, count * r->bytes);
@@ -135,7 +141,7 @@ static nbcoll_status combine(void *user, void *result, const void *left, const v
 static nbcoll_status combine_packed(void *user, void *result, const void *left, const void *right, size_t count,
                                     nbcoll_type type)
 {
-    const door_reduction *r = user;
+    door_reduction *r = user;
     MPI_Aint lb, extent, first, span;
     (void)type;
     PMPI_Type_get_extent(r->element, &lb, &extent);
@@ -145,7 +151,7 @@ static nbcoll_status combine_packed(void *user, void *result, const void *left, 
     size_t room = (count - 1) * stride + (size_t)span;
     char *memory = count > INT_MAX / r->bytes ? NULL : calloc(2, room + 64);
     if (!memory)
-        return NBCOLL_ERR_MEMORY;
+        return lack(r);
     char *in = memory - below, *inout = memory + room + 64 - (room + 64) % 16 - below;
     int n = (int)count, bytes = (int)(count * r->bytes), at[3] = {0, 0, 0};
     nbcoll_status status = NBCOLL_ERR_CALL;

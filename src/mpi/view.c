@@ -44,6 +44,7 @@ bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
     view->data = (void *)(uintptr_t)blocks->user;
     view->counts = view->displs = view->arrays = NULL;
     view->packed = NULL;
+    view->lacks = false;
     view->kept = NULL;
     view->bytes = 0;
     if (!blocks->counts && !blocks->is_listed) {
@@ -69,7 +70,8 @@ bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
     }
     if (!plain)
         view->data = view->packed = malloc(total + 1);
-    return view->data || plain;
+    view->lacks = !plain && !view->packed;
+    return true;
 }
 
 bool door_view_keep(door_view *view)

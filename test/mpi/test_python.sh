@@ -11,8 +11,7 @@ done
 check()
 {
     for ranks in 2 3; do
-        NBCOLL_MPI=report,all LD_PRELOAD=$door mpirun.$mpi -n $ranks "$python" "$NBCOLL_SOURCE/test/mpi/every.py" \
-            >"$work/out" 2>"$work/err" || fail "$ranks ranks: failed"
+        run $ranks report,all "$python" "$NBCOLL_SOURCE/test/mpi/every.py"
         served MPI_Bcast MPI_Ibarrier MPI_Ibcast MPI_Iallreduce MPI_Ialltoall MPI_Iallgather MPI_Ineighbor_allgather
     done
 }
