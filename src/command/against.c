@@ -29,19 +29,8 @@ static const against_peer against_peers[PEERS] = {
 /* Seen from this command, where it was built, or installed. 0 if it is not there. */
 static int find_program(const against_peer *peer, char file[4200])
 {
-    static const char *const places[] = {"bench/against", "../libexec/nbcoll"};
-    char self[4096];
-    int found = 0;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0)
-        return 0;
-    self[length] = 0;
-    *strrchr(self, '/') = 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++) {
-        snprintf(file, 4200, "%s/%s/%s", self, places[i], peer->program);
-        found = access(file, X_OK) == 0;
-    }
-    return found;
+    return command_find_beside("bench/against", "", peer->program, "", file, 4200) ||
+           command_find_beside("../libexec/nbcoll", "", peer->program, "", file, 4200);
 }
 
 static const char *launcher_of(const against_peer *peer)

@@ -66,7 +66,7 @@ struct command {
 };
 
 extern const command command_verify, command_show, command_sim, command_explain, command_bench, command_tune,
-    command_run, command_timeline, command_info, command_topology;
+    command_run, command_mpirun, command_timeline, command_info, command_topology;
 
 /* Says "nbcoll verify: ..." on standard error, or "nbcoll: ..." where `self` is null. */
 void command_say(const command *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -106,6 +106,9 @@ uint64_t command_stored(const command_option *o, const void *user);
 
 /* Is there such a program on the path? */
 int command_is_installed(const char *name);
+/* The file whose name has these parts, in a place seen from this command. 0: none can be read. */
+int command_find_beside(const char *place, const char *begin, const char *name, const char *end, char *file,
+                        size_t room);
 
 uint64_t command_ns(void); /* CLOCK_MONOTONIC */
 double command_now(void);  /* the same in us */

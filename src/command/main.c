@@ -4,8 +4,8 @@
 
 static const command *const commands[] = {&command_verify,  &command_show,     &command_sim,
                                          &command_explain, &command_bench,    &command_tune,
-                                         &command_run,     &command_timeline, &command_info,
-                                         &command_topology};
+                                         &command_run,     &command_mpirun,   &command_timeline,
+                                         &command_info,    &command_topology};
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static void usage(FILE *out)

@@ -281,6 +281,19 @@ int command_is_installed(const char *name)
     return system(line) == 0;
 }
 
+int command_find_beside(const char *place, const char *begin, const char *name, const char *end, char *file,
+                        size_t room)
+{
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0)
+        return 0;
+    self[length] = 0;
+    *strrchr(self, '/') = 0;
+    snprintf(file, room, "%s/%s/%s%s%s", self, place, begin, name, end);
+    return access(file, R_OK) == 0;
+}
+
 /* ---- the progress bar: drawn anew when its percentage changes ---------------------------------------------------- */
 
 #define CELLS 30

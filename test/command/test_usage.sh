@@ -6,7 +6,7 @@
 # help, in each way to ask for it
 succeeds --help
 prints 'usage: nbcoll \[--algorithms FILE.so\]... COMMAND \[ARGUMENT...\]'
-commands='verify show sim explain bench tune run timeline info topology'
+commands='verify show sim explain bench tune run mpirun timeline info topology'
 for command in $commands; do
     grep -q "^  $command " "$work/out" || fail "$command is not listed"
 done

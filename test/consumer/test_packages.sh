@@ -29,7 +29,7 @@ cd ..
 lintian --allow-root --fail-on error ./*.changes >lintian 2>&1 || { cat lintian && exit 1; }
 cat lintian
 
-for package in "libnbcoll$abi" libnbcoll-dev libnbcoll-doc nbcoll; do
+for package in "libnbcoll$abi" libnbcoll-dev libnbcoll-doc nbcoll nbcoll-openmpi nbcoll-mpich; do
     dpkg -x "$package"_*.deb root
 done
 triple=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
@@ -45,4 +45,11 @@ nbcoll run -n 3 ./static >/dev/null
 nbcoll --version | grep -q "nbcoll $version, ABI $abi"
 for page in man1/nbcoll.1 man1/nbcoll-run.1 man3/nbcoll_nbcoll.h.3 man7/nbcoll.7; do
     [ -s root/usr/share/man/$page.gz ] || { echo "$page is in no package" && exit 1; }
+done
+for mpi in openmpi mpich; do
+    ! dpkg -c libnbcoll-dev_*.deb | grep libnbcoll_$mpi || { echo "libnbcoll-dev has nbcoll-$mpi's" && exit 1; }
+    mpicc.$mpi -o every_call "$NBCOLL_SOURCE/test/mpi/every_call.c"
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NBCOLL_MPI=report,all \
+        nbcoll mpirun --launcher mpirun.$mpi -n 2 ./every_call 2>&1 >/dev/null | grep -q 'MPI_Allreduce .* served' ||
+        { echo "nbcoll-$mpi serves nothing" && exit 1; }
 done
