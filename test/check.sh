@@ -18,7 +18,7 @@ esac
 
 missing=
 for package in build-essential clang libclang-rt-dev cmake ninja-build pkg-config libcmocka-dev libhwloc-dev \
-    libinih-dev libjansson-dev libfftw3-dev groff-base zsh zlib1g-dev gnuplot-nox graphviz spin valgrind openmpi-bin libopenmpi-dev python3-mpi4py mpich libmpich-dev gfortran \
+    libinih-dev libjansson-dev libfftw3-dev groff-base zsh zlib1g-dev gnuplot-nox graphviz spin valgrind openmpi-bin libopenmpi-dev hpcc python3-mpi4py mpich libmpich-dev gfortran \
     libibverbs-dev ibverbs-providers libfabric-dev libopenblas-serial-dev libpmix-dev qemu-system-x86 busybox-static \
     iproute2 openssh-client openssh-server python3-yaml slurmctld slurmd \
     slurm-client munge kmod cpio debhelper dpkg-dev fakeroot lintian; do
