@@ -82,9 +82,10 @@ NBCOLL_API nbcoll_status nbcoll_ofi_open(const nbcoll_ofi_config *config, nbcoll
 
 /* Tells the endpoint the addresses of all ranks, its own among them: all[ranks], copied. Once, before it is used. Its
  * limits hold assumed prices, of a fast network with TCP. Does not wait for anybody; every rank must have opened its
- * endpoint by then, which it has if its address is here. Errors, with nothing changed: NULL; ARGUMENT: the endpoint is another transport's or has met, one of these is not an address, or
- * its provider, credits, payload or number of ranks differ from this rank's; TRANSPORT: the provider takes no such
- * address, only its own machine reaches it, or two machines have it (the host's log says whose it is). */
+ * endpoint by then, which it has if its address is here. Errors, with nothing changed: NULL; ARGUMENT: the endpoint is
+ * another transport's or has met, one of these is not an address, or its provider, credits, payload or number of ranks
+ * differ from this rank's; TRANSPORT: the provider takes no such address, only its own machine reaches it, or two
+ * machines have it (the host's log says whose it is). */
 NBCOLL_API nbcoll_status nbcoll_ofi_meet(nbcoll_endpoint *endpoint, const nbcoll_ofi_address all[]);
 
 /* The host's allgather: all[r * bytes ..) becomes rank r's mine[0..bytes). */

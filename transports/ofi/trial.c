@@ -151,7 +151,8 @@ static bool nbcolli_ofi_trial_end(nbcolli_ofi_end *e, nbcolli_ofi_trial *t)
     return nbcolli_ofi_trial_write(e, t, last, 1) != 0;
 }
 
-/* The lower quartile of some, since what else runs on a machine only adds; of those that half of the time leaves time for. 0: one was not acknowledged. */
+/* The lower quartile of those for which half of the time suffices, since what else runs on a machine only adds. 0: one
+ * was not acknowledged. */
 static uint64_t nbcolli_ofi_trial_of(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
 {
     uint64_t took[NBCOLLI_OFI_TRIALS], enough = t->until - NBCOLLI_OFI_TRIAL_NS / 2;

@@ -104,9 +104,7 @@ static nbcoll_status nbcolli_start_suits(nbcoll_schedule *s, const void *send, c
         return NBCOLL_ERR_BUFFER;
     if (nbcolli_has_blocks(s) || (s->shared && !nbcolli_shares_all(s, comm)))
         return NBCOLL_ERR_UNSUPPORTED;
-    if (s->shared && !nbcolli_cells_suffice(comm, s))
-        return NBCOLL_ERR_LIMIT;
-    return nbcolli_schedule_own(s, comm->context);
+    return s->shared && !nbcolli_cells_suffice(comm, s) ? NBCOLL_ERR_LIMIT : nbcolli_schedule_own(s, comm->context);
 }
 
 static nbcoll_status nbcolli_start_begin(nbcoll_schedule *s, const void *send, void *recv, nbcoll_comm *comm,

@@ -142,8 +142,9 @@ static uint32_t nbcolli_late_in(const nbcolli_run *run)
         if (!nbcolli_op_waits(&run->op[i], &rank, &tag) || tag != run->tag)
             continue;
         const nbcolli_told *told = &comm->told[rank];
-        int is_late = nbcolli_position_known(comm, rank, tag) == NBCOLL_POSITION_NOT_STARTED;
-        uint32_t who = is_late ? (uint32_t)rank + 1 : told->tag == tag && told->late ? told->late + NBCOLLI_LATE_HOP : 0;
+        uint32_t who = told->tag == tag && told->late ? told->late + NBCOLLI_LATE_HOP : 0;
+        if (nbcolli_position_known(comm, rank, tag) == NBCOLL_POSITION_NOT_STARTED)
+            who = (uint32_t)rank + 1;
         late = who && (!late || who < late) ? who : late;
     }
     for (rank = 0; comm->area && !late && rank < comm->size; rank++)
