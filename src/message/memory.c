@@ -22,6 +22,8 @@ nbcolli_transfer *nbcolli_transfer_new(nbcoll_messages *m, nbcolli_request *r, i
     t->post.item.in = NULL;
     t->post.op = NULL;
     t->post.where = NBCOLLI_FREE;
+    t->post.work.status = NBCOLL_OK;
+    t->phase = NBCOLLI_TRANSFER_PACKING; /* nothing is owed to its peer, whatever the last one here has got */
     t->among.in = t->beside.in = t->numbered.item.in = NULL;
     t->request = r;
     t->rank = rank;

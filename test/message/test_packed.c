@@ -238,6 +238,35 @@ static void a_send_that_packs_can_be_cancelled(void **state)
         }
 }
 
+/* A receive that packs says nothing about what another one has got before it, from another rank. */
+static void a_short_message_for_a_type_that_packs_ends_no_other_send(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < WORLD_VARIANTS; variant++) {
+        calls c;
+        const nbcoll_host_type type = type_with(&c);
+        nbcoll_request got[2], waits, q[2];
+        party p;
+        party_open(&p, 3, variant, NULL, NULL);
+        EXPECT(OK, nbcoll_issend(loose[0], 20000, NBCOLL_BYTE, 0, 1, p.m[1], &got[0]));
+        EXPECT(OK, nbcoll_irecv(loose[1], 20000, NBCOLL_BYTE, 1, 1, p.m[0], NULL, &got[1]));
+        assert_int_equal(party_end(&p, &got[1]), NBCOLL_OK);
+        assert_int_equal(party_end(&p, &got[0]), NBCOLL_OK);
+        EXPECT(OK, nbcoll_issend(loose[0], 64, NBCOLL_BYTE, 0, 7, p.m[2], &waits)); /* as that one, its rank's first */
+        EXPECT(OK, nbcoll_isend(loose[0], 800, NBCOLL_BYTE, 0, 8, p.m[2], &q[0]));
+        EXPECT(OK, nbcoll_irecv(loose[1], 100, nbcoll_type_of(&type), 2, 8, p.m[0], NULL, &q[1]));
+        assert_int_equal(party_end(&p, &q[1]), NBCOLL_OK);
+        assert_int_equal(party_end(&p, &q[0]), NBCOLL_OK);
+        for (int i = 0; i < 100; i++)
+            world_step(&p.w);
+        EXPECT(PENDING, nbcoll_test(&waits)); /* nobody has received it */
+        EXPECT(OK, nbcoll_irecv(loose[1], 64, NBCOLL_BYTE, 2, 7, p.m[0], NULL, &q[1]));
+        assert_int_equal(party_end(&p, &q[1]), NBCOLL_OK);
+        assert_int_equal(party_end(&p, &waits), NBCOLL_OK);
+        party_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_type_that_fails_to_unpack_ends_its_receive),
         cmocka_unit_test(a_message_that_is_no_whole_number_of_elements_is_named),
         cmocka_unit_test(a_send_that_packs_can_be_cancelled),
+        cmocka_unit_test(a_short_message_for_a_type_that_packs_ends_no_other_send),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
