@@ -55,19 +55,19 @@ typedef struct nbcoll_mpi_config {
                          must last until the endpoint is closed. Nobody else uses the tags from first_tag on */
     const int *process; /* of each rank the process in comm; read by the call [rank and ranks are those of comm] */
     int rank, ranks;    /* only with process */
-    int first_tag;      /* as many tags from here on as a process has ranks at most, and twice `ranks` [0] */
+    int first_tag;      /* as many tags from here on as a process has ranks at most [0] */
     uint32_t credits;   /* messages under way from one rank to another, 2 to 1024 [64] */
     uint32_t receives;  /* posted at a time, for messages of all ranks, 1 to 1024 [64] */
     uint32_t payload;   /* of a message, a multiple of 8 from 256 to 65536 [3840: with the headers it is below the eager
                            limit of both MPIs]: limits.payload */
     nbcoll_level price; /* of messages; beta_ps 0: [2 us, 300 ns of processor time, 0.2 ns a byte] */
-    nbcoll_host host;   /* its alloc, free and log */
+    nbcoll_host host;   /* its alloc and free */
 } nbcoll_mpi_config;
 
 /* Opens the endpoint of a rank. Waits for nobody: what is sent before the receiver has opened its endpoint waits in the
  * MPI, so the communicator must be fresh, or the tags never used before. MPI is initialised, and the calling thread may
  * call it. Errors, with nothing left: NULL; CONFIG (size, or a value out of its range, or the tags exceed MPI_TAG_UB);
- * RANK (rank or a process is none); MEMORY; TRANSPORT: the MPI refused a call, the host's log names it. */
+ * RANK (rank or a process is none); MEMORY; TRANSPORT: the MPI refused a call. */
 NBCOLL_API nbcoll_status nbcoll_mpi_open(const nbcoll_mpi_config *config, nbcoll_endpoint **out);
 
 NBCOLLI_END
