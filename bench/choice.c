@@ -174,6 +174,7 @@ static void run_rank(void *memory, int number)
     int cells = 0;
 
     enter(s->space, number >= s->ranks / 2);
+    bind_to((int)(number % sysconf(_SC_NPROCESSORS_ONLN)));
     int ends = open_cluster(&me.meets, &s->id, number, &ofi, end);
     me.send = calloc((size_t)s->ranks, BYTES_MOST);
     me.recv = calloc((size_t)s->ranks, BYTES_MOST);

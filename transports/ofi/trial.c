@@ -4,11 +4,12 @@
  * Where the provider does not write, the first one sends messages that are the transport's own, and gets an answer.
  * All ranks take the dearest prices of all pairs, so that they choose alike. A pair without an answer in time tells no
  * prices. See ofi.h. */
+#include <sched.h>
 #include <string.h>
 
 #include "ofi.h"
 
-enum { NBCOLLI_OFI_TRIAL_BYTES = 1 << 18, NBCOLLI_OFI_TRIALS = 9 };
+enum { NBCOLLI_OFI_TRIAL_BYTES = 1 << 18, NBCOLLI_OFI_TRIALS = 32 };
 #define NBCOLLI_OFI_TRIAL_NS (500 * NBCOLLI_OFI_MS)
 
 static const nbcoll_host nbcolli_ofi_clock = {0}; /* its clock, also where the host has one of its own */
@@ -50,6 +51,13 @@ static void nbcolli_ofi_trial_make(nbcolli_ofi_end *e, nbcoll_key *key)
         *key = (nbcoll_key){{0}};
 }
 
+/* Where the partner may need this core it gets it. */
+static void nbcolli_ofi_trial_yield(const nbcolli_ofi_end *e)
+{
+    if (e->base.limits.ranks_per_core != 1)
+        sched_yield();
+}
+
 /* One write to offset 0 or to `at`, till it is acknowledged; 0: it is not. The buffer is one for messages to this rank
  * itself. */
 static uint64_t nbcolli_ofi_trial_write(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t at, size_t bytes)
@@ -71,6 +79,7 @@ static uint64_t nbcolli_ofi_trial_write(nbcolli_ofi_end *e, nbcolli_ofi_trial *t
         t->call = now - since;
     for (ssize_t n = -FI_EAGAIN; said == 0 && now < t->until && n == -FI_EAGAIN;) {
         n = fi_cq_read(e->cq, &c, 1);
+        nbcolli_ofi_trial_yield(e);
         now = nbcolli_now(&nbcolli_ofi_clock);
         if (n == 1)
             return now - since + 1;
@@ -85,6 +94,7 @@ static void nbcolli_ofi_trial_poll(nbcolli_ofi_end *e)
     nbcoll_arrival *arrived = NULL, **last = &arrived; /* none arrives: nobody sends before all have measured */
 
     (void)nbcolli_ofi_poll(e, &last);
+    nbcolli_ofi_trial_yield(e);
 }
 
 static bool nbcolli_ofi_trial_say(nbcolli_ofi_end *e, uint64_t until, int what, size_t bytes)
@@ -151,7 +161,7 @@ static bool nbcolli_ofi_trial_end(nbcolli_ofi_end *e, nbcolli_ofi_trial *t)
     return nbcolli_ofi_trial_write(e, t, last, 1) != 0;
 }
 
-/* The lower quartile of those for which half of the time suffices, since what else runs on a machine only adds. 0: one
+/* The least eighth of those for which half of the time suffices, since what else runs on a machine only adds. 0: one
  * was not acknowledged. */
 static uint64_t nbcolli_ofi_trial_of(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
 {
@@ -167,7 +177,7 @@ static uint64_t nbcolli_ofi_trial_of(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, s
             took[i] = took[i - 1];
         took[i] = ns;
     }
-    return took[n / 4];
+    return took[n / 8];
 }
 
 static uint32_t nbcolli_ofi_price(uint64_t value)
@@ -203,7 +213,7 @@ static bool nbcolli_ofi_trial_serve(nbcolli_ofi_end *e, uint64_t until)
     volatile char *last = (volatile char *)e->trial.at + NBCOLLI_OFI_TRIAL_BYTES - 1;
     struct fi_cq_msg_entry c;
 
-    while (!*last && nbcolli_now(&nbcolli_ofi_clock) < until)
+    for (; !*last && nbcolli_now(&nbcolli_ofi_clock) < until; nbcolli_ofi_trial_yield(e))
         (void)fi_cq_read(e->cq, &c, 1);
     for (int i = 0; i < 16; i++) /* the provider acknowledges the last write */
         (void)fi_cq_read(e->cq, &c, 1);
