@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/timerfd.h>
@@ -130,6 +131,7 @@ const struct nbcolli_ofi_system nbcolli_ofi_system = {
     .cores = nbcolli_ofi_cores,
     .interface = nbcolli_ofi_interface,
     .sleep = nbcolli_sleep,
+    .yield = sched_yield,
     .gather = nbcolli_ofi_os_gather,
     .attend = epoll_ctl,
     .ready = epoll_wait,

@@ -24,6 +24,7 @@ struct nbcolli_ofi_system {
     uint32_t (*cores)(uint32_t *count);                 /* see nbcolli_ofi_cores */
     bool (*interface)(struct sockaddr_in6 *at);         /* see nbcolli_ofi_interface */
     nbcoll_status (*sleep)(const nbcoll_host *host, struct pollfd *fds, size_t n, uint64_t longest, uint64_t *looks);
+    int (*yield)(void); /* of nbcoll_ofi_measure */
     /* what is ready of several descriptors; timers */
     int (*gather)(void);
     int (*attend)(int all, int what, int fd, struct epoll_event *event);

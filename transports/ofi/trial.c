@@ -4,7 +4,6 @@
  * Where the provider does not write, the first one sends messages that are the transport's own, and gets an answer.
  * All ranks take the dearest prices of all pairs, so that they choose alike. A pair without an answer in time tells no
  * prices. See ofi.h. */
-#include <sched.h>
 #include <string.h>
 
 #include "ofi.h"
@@ -55,7 +54,7 @@ static void nbcolli_ofi_trial_make(nbcolli_ofi_end *e, nbcoll_key *key)
 static void nbcolli_ofi_trial_yield(const nbcolli_ofi_end *e)
 {
     if (e->base.limits.ranks_per_core != 1)
-        sched_yield();
+        e->os->yield();
 }
 
 /* One write to offset 0 or to `at`, till it is acknowledged; 0: it is not. The buffer is one for messages to this rank
