@@ -119,7 +119,7 @@ static void judge_timeout(gathering *x, int members, int tries, uint64_t took, c
     int named = f->rank < members ? plan_member(&s->plan, x->item->comm, me, x->list[f->rank]) : -1;
     if (named < 0 || named == me)
         storm_find(s, "rank %d, item %d: its creation waits for place %d of %d", me, x->index, f->rank, members);
-    else if (f->position == NBCOLL_POSITION_NOT_STARTED && took > LONG_AGO && s->came[named].item == 1 + x->index &&
+    else if (f->position <= NBCOLL_POSITION_NOT_STARTED && took > LONG_AGO && s->came[named].item == 1 + x->index &&
              s->came[named].at + LONG_AGO < s->now && s->came[named].tries >= tries && !s->bad_anywhere)
         storm_find(s, "rank %d, item %d: its creation waits for rank %d as for one that has not called, and it has", me,
                    x->index, named);

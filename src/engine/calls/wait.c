@@ -14,6 +14,7 @@
 
 #define NBCOLLI_WAIT_YIELDS 100u     /* then, before the first sleep */
 #define NBCOLLI_VAIN_YIELDS 8u       /* so many in vain in a row, and the next pause is a sleep */
+#define NBCOLLI_LOOKS_OF_CLOCK 16u   /* from one look at the clock to the next, at most, where it yields */
 #define NBCOLLI_HELPING_YIELDS 4u    /* yields beside a driver, where ranks take turns on a core */
 
 /* Sleeps on the contexts' wakeups, at most `longest` nanoseconds, unless one of them cannot sleep, or has something to
@@ -85,6 +86,17 @@ static int nbcolli_has_moved(nbcoll_context *const c[], size_t n)
     return 0;
 }
 
+/* The next pass looks at the clock: of this thread, or of the one that is inside. */
+static void nbcolli_look_soon(nbcoll_context *c)
+{
+    if (!(c->flags & NBCOLL_ANY_THREAD))
+        c->passes_left = 0;
+    else if (nbcolli_try_lock(c)) {
+        c->passes_left = 0;
+        nbcolli_unlock(c);
+    }
+}
+
 /* ---- passing time ------------------------------------------------------------------------------------------------ */
 
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
@@ -103,7 +115,7 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
             timeout = 0;
     if (timeout == 0)
         left = 0;
-    else if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % 16 == 0)) {
+    else if (timeout != NBCOLL_FOREVER && (sleeps || c->host.pause || w->looks % NBCOLLI_LOOKS_OF_CLOCK == 0)) {
         nbcolli_go_outside(c); /* the host's clock is called without the lock, as its pause is */
         if (w->looks == 0)
             w->deadline = nbcolli_deadline(&c->host, timeout);
@@ -114,6 +126,9 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
         nbcolli_waiter_end(w);
         return 0;
     }
+    /* Each yield may last a time slice: without this, 1024 of them (ask.h) could pass before a rank asks another one. */
+    for (size_t i = 0; i < n && !c->host.pause && w->vain > spins && w->looks % NBCOLLI_LOOKS_OF_CLOCK == 0; i++)
+        nbcolli_look_soon(contexts[i]);
     w->looks++;
     w->vain++;
     /* acquire: a driver that has just ended is none, or still knows how to pause */

@@ -25,9 +25,9 @@
  * of it. So a failed run that waits for answers asks, too.
  *
  * The clock is looked at before a sleep and from passes: after twice as many each time, till these are 1024 (5 where
- * the host has a pause, which may take long); from one again after some that took 10 ms. An operation that goes
- * well asks nobody. Nor does one of a pre-posted schedule, which waits by design, until it has failed. Inline: what
- * every start and every pass does for that. */
+ * the host has a pause, about 16 where a wait yields: both may take long); from one again after some that took 10 ms.
+ * An operation that goes well asks nobody. Nor does one of a pre-posted schedule, which waits by design, until it has
+ * failed. Inline: what every start and every pass does for that. */
 #ifndef NBCOLLI_ENGINE_MATCH_ASK_H
 #define NBCOLLI_ENGINE_MATCH_ASK_H
 
