@@ -11,6 +11,9 @@
  * Rank 0 has the launcher's standard input, and, where that is a terminal and no prefix is asked for, its standard
  * error: it may draw there. Whatever else the ranks write passes through the launcher, a whole line at a time.
  *
+ * When a rank fails, `nbcoll run` ends the others. A program whose survivors are to go on (nbcoll_comm_shrink) starts
+ * its processes itself, and gives each the id (nbcoll_shm_id_make) and its rank, for nbcoll_shm_open.
+ *
  * The variables: NBCOLL_RANK and NBCOLL_RANKS, decimal numbers; NBCOLL_ID, an nbcoll_shm_id as text; perhaps
  * NBCOLL_TUNING, the path of a tuning file, NBCOLL_TIMELINE, that of a recording (timeline.h), NBCOLL_WAITS, that of
  * one into which ranks note for whom they wait long, and NBCOLL_AGENT, the number of a socket (launch_agent.h).

@@ -445,7 +445,7 @@ NBCOLL_API nbcoll_status nbcoll_request_free(nbcoll_request *request);
  *                  must be equal is compared among all ranks before data moves; a difference ends the operation itself
  *                  with ERR_MISMATCH on all ranks, with their buffers as they were. For looking for mistakes: it costs
  *                  that barrier, no rank ends before all have started, and agents and relays carry out nothing. Holds
- * if any rank asks */
+ *                  if any rank asks */
 #define NBCOLL_REPRODUCIBLE 1u
 #define NBCOLL_COUNTS_KNOWN 2u
 #define NBCOLL_ARRIVAL_TOLERANT 4u

@@ -20,6 +20,7 @@ while read -r flags; do
     "$work/program"
 done <<END
 gcc -std=c11 -O2 -DNBCOLL_INLINE
+gcc -std=gnu11 -O1
 clang -std=gnu11 -O1
 END
 

@@ -239,9 +239,9 @@ static nbcolli_cores nbcolli_shm_cores(const struct nbcolli_shm_end *e, int rank
 
 uint32_t nbcolli_shm_ranks_per_core(const struct nbcolli_shm_end *e, int asked)
 {
-    nbcolli_cores of[NBCOLL_SHM_RANKS];
+    nbcolli_cores of[NBCOLL_SHM_RANKS] = {nbcolli_shm_cores(e, 0)};
 
-    for (int rank = 0; rank < e->base.ranks; rank++)
+    for (int rank = 1; rank < e->base.ranks; rank++)
         of[rank] = nbcolli_shm_cores(e, rank);
     return nbcolli_ranks_per_core(of, e->base.ranks, asked);
 }

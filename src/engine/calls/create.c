@@ -160,7 +160,7 @@ nbcoll_status nbcoll_comm_icreate_over(nbcoll_context *c, int n, nbcoll_endpoint
 {
     nbcolli_twin one = {.out = out};
     nbcoll_comm_config config;
-    nbcolli_link *home;
+    nbcolli_link *home = NULL;
 
     nbcoll_status s = c && endpoints && out && request ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
