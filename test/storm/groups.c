@@ -96,6 +96,16 @@ nbcoll_status groups_use(gathering *x, int members, nbcoll_comm *made)
     return status;
 }
 
+bool groups_try_again(gathering *x, nbcoll_status status, int tries)
+{
+    rank *r = x->rank;
+    if (status != NBCOLL_ERR_PEER_LOST)
+        return rank_is_refused(r, x->index, status, tries);
+    judge_end(r->actor, x->item, x->index, status, NULL, NULL);
+    storm_cause(r->storm, r->actor->rank, BAD_LEFT);
+    return false;
+}
+
 bool groups_make(gathering *x, int members, bool is_second, nbcoll_comm **made)
 {
     rank *r = x->rank;
@@ -110,11 +120,7 @@ bool groups_make(gathering *x, int members, bool is_second, nbcoll_comm **made)
                                                            made, &request)
                                : nbcoll_comm_icreate_group(r->comm[x->item->comm], members, x->list, x->index, made,
                                                            &request)) != NBCOLL_OK)
-        if (status == NBCOLL_ERR_PEER_LOST) { /* among the members, who have a communicator for their votes */
-            judge_end(r->actor, x->item, x->index, status, NULL, NULL);
-            storm_cause(r->storm, r->actor->rank, BAD_LEFT);
-            return false;
-        } else if (!rank_is_refused(r, x->index, status, tries++))
+        if (!groups_try_again(x, status, tries++))
             return false;
     status = groups_finish(x, &request);
     return status == NBCOLL_OK && groups_use(x, members, *made) == NBCOLL_OK;

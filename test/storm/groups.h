@@ -14,6 +14,10 @@ typedef struct gathering {
     bool others_may_end; /* a member may have ended this creation by a timeout: its group ends with ERR_CANCELLED */
 } gathering;
 
+/* Is a start that has failed to be tried again? Who is lost is so among the members, who have a communicator of their
+ * own for votes; the others of the program's stay usable. */
+bool groups_try_again(gathering *x, nbcoll_status status, int tries);
+
 /* Of the first `members` of the list: a group of the communicator, or of the endpoint. It is used, and *made is null or
  * to be freed. False: something has ended badly. */
 bool groups_make(gathering *x, int members, bool is_second, nbcoll_comm **made);

@@ -485,13 +485,12 @@ static void draw_agents(plan *p, const cut *c)
     p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].staging + 127) / 128 * 128;
 }
 
-/* A call that makes neighbours and has no memory does not say whether the others wait for it; and agents leave what
- * neighbours do to the ranks, but not the making. */
+/* Agents leave what neighbours do to the ranks, but not the making. Memory is refused beside them from edition 30 on. */
 static void skip_neighbors(plan *p)
 {
     bool skips = p->has_agents;
     for (int k = 0; k < p->faults; k++)
-        skips |= p->fault[k].kind == FAULT_MEMORY;
+        skips |= p->fault[k].kind == FAULT_MEMORY && p->edition < EDITION_OF_REFUSALS;
     for (int i = 0; i < p->items; i++) /* and both take numbers of communicators */
         p->is_skipped[i] |= (p->item[i].kind == ITEM_NEIGHBORS && (skips || p->few_serials)) ||
                             (p->item[i].kind == ITEM_GROUP && p->few_serials);

@@ -89,7 +89,7 @@ static nbcoll_status wait_for(gathering *x, int members, bool is_list, nbcoll_co
 
     *is_judged = true;
     while ((status = start(x, members, is_list, NULL, made, &request)) != NBCOLL_OK)
-        if (!rank_is_refused(r, x->index, status, tries++))
+        if (!groups_try_again(x, status, tries++))
             return status;
     if (timeout == NBCOLL_FOREVER)
         return groups_finish(x, &request);
