@@ -129,7 +129,7 @@ void nbcolli_neighbor_combining(nbcoll_builder *b, nbcolli_exchange *x)
         if (!nbcolli_combining_has(a, i, a->dims))
             continue;
         to->there = from->there;
-        if (from->at.at.buffer != NBCOLL_BUFFER_RECV || from->at.at.offset != to->at.at.offset) {
+        if (from->at.at.buffer != to->at.at.buffer || from->at.at.offset != to->at.at.offset) {
             to->there = nbcoll_add_copy(b, to->at.at, from->at.at, x->bytes);
             nbcoll_after(b, to->there, from->there);
         }

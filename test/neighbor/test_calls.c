@@ -245,9 +245,56 @@ static void counts_may_change_in_each_call(void **state)
     world_close(&w);
 }
 
+/* An element is the first of two numbers. */
+static nbcoll_status pack(void *user, const void *elements, void *packed, size_t count)
+{
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        ((int *)packed)[i] = ((const int *)elements)[2 * i];
+    return NBCOLL_OK;
+}
+
+static nbcoll_status unpack(void *user, const void *packed, void *elements, size_t count)
+{
+    (void)user;
+    for (size_t i = 0; i < count; i++)
+        ((int *)elements)[2 * i] = ((const int *)packed)[i];
+    return NBCOLL_OK;
+}
+
+/* A line of ranks as a grid with diagonals, which lead nowhere: a message of the combining algorithm is one block. */
+static void packing_line(world *w, int rank, void *user)
+{
+    static const int offset[][2] = {{-1, -1}, {-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}, {1, 1}};
+    nbcoll_neighbor_grid grid = {
+        .size = sizeof grid, .dims = 2, .extent = (int[]){RANKS, 1}, .neighbors = 8, .offset = &offset[0][0]};
+    nbcoll_host_type pairs = {
+        .size = sizeof pairs, .extent = 2 * sizeof(int), .packed = sizeof(int), .pack = pack, .unpack = unpack};
+    int send[2] = {rank + 1}, recv[8][2] = {{0}};
+    nbcoll_neighbors *n;
+
+    (void)user;
+    EXPECT(OK, nbcoll_neighbors_of_grid(w->comm[rank], &grid, &n, NBCOLL_FOREVER));
+    EXPECT(OK, nbcoll_neighbor_allgather(send, recv, 1, nbcoll_type_of(&pairs), n, NBCOLL_FOREVER));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(recv[i][0], i == 1 ? rank : i == 6 && rank + 1 < RANKS ? rank + 2 : 0);
+    EXPECT(OK, nbcoll_barrier(w->comm[rank], NBCOLL_FOREVER));
+    EXPECT(OK, nbcoll_neighbors_free(n));
+}
+
+static void a_block_that_packs_and_travels_alone_arrives(void **state)
+{
+    world w;
+    (void)state;
+    world_open(&w, RANKS, NULL, NULL, NULL);
+    world_threads(&w, packing_line, NULL);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_get_what_their_neighbours_send),
-                                       cmocka_unit_test(counts_may_change_in_each_call)};
+                                       cmocka_unit_test(counts_may_change_in_each_call),
+                                       cmocka_unit_test(a_block_that_packs_and_travels_alone_arrives)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
