@@ -71,6 +71,25 @@ static void the_rank_that_differs_from_most_is_named_by_all(void **state)
             }
 }
 
+static void refused_calls_leave_what_is_known_of_the_difference(void **state)
+{
+    static char bytes[1000];
+    nbcoll_request q[MOST], refused;
+    nbcoll_status status[MOST];
+    scene s;
+
+    (void)state;
+    scene_open(&s, 3, 0, NULL);
+    all_start(&s, 1, q);
+    scene_settle(&s, 3, q, status, LIMIT);
+    for (size_t n = 1; n <= sizeof bytes; n++) /* more calls than a rank remembers */
+        for (int r = 0; r < 3; r++)
+            EXPECT(ERR_MISMATCH, nbcoll_ibcast(bytes, n, NBCOLL_BYTE, 0, s.w.comm[r], &refused));
+    for (int r = 0; r < 3; r++)
+        says(&s, r, "rank 1 called barrier as operation 1, but most ranks called allreduce (10 INT32, SUM)");
+    world_close(&s.w);
+}
+
 static void without_a_majority_both_sides_are_named(void **state)
 {
     nbcoll_request q[2];
@@ -295,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rank_that_differs_from_most_is_named_by_all),
+        cmocka_unit_test(refused_calls_leave_what_is_known_of_the_difference),
         cmocka_unit_test(without_a_majority_both_sides_are_named),
         cmocka_unit_test(the_first_difference_is_told_though_others_have_ended_well_since),
         cmocka_unit_test(a_difference_that_is_forgotten_lies_before_what_is_remembered),

@@ -150,8 +150,7 @@ static nbcolli_split_minds nbcolli_called_sides(nbcoll_comm *comm)
     for (int rank = comm->size - 1; rank >= 0; rank--) {
         const nbcolli_called *c = &comm->told[rank].called;
         nbcolli_likeness is = nbcolli_called_compare(comm, rank);
-        if ((is != NBCOLLI_ALIKE_SO_FAR && is != NBCOLLI_DIFFERS) || c->tag < s.tag) /* it may not have reached the
-                                                                                        operation */
+        if ((is != NBCOLLI_ALIKE_SO_FAR && is != NBCOLLI_DIFFERS) || c->tag < s.tag) /* perhaps not there yet */
             continue;
         if (is == NBCOLLI_ALIKE_SO_FAR || c->tag > s.tag) {
             s.mine++;
@@ -190,6 +189,8 @@ static void nbcolli_called_judge(nbcoll_comm *comm)
         f->position = NBCOLL_POSITION_UNKNOWN;
     if (s.tag) {
         nbcolli_called own = nbcolli_called_here(comm, s.tag - 1);
+        if (own.kind == NBCOLLI_CALLED_OWN && f->tag == s.tag - 1 && f->expected.operation)
+            return; /* another call has displaced ours since: what the failure says of it stays */
         int is_mine = 2 * s.most > comm->size; /* most ranks agree, and this one differs */
         f->tag = s.tag - 1;
         f->rank = is_mine ? comm->rank : s.lowest;
