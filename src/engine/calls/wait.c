@@ -122,13 +122,14 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
         left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
         nbcolli_come_back(c);
     }
+    /* Each yield may last a time slice: without this, 1024 of them (ask.h) could pass before a rank asks another one. */
+    int is_due = left ? w->vain > spins && w->looks % NBCOLLI_LOOKS_OF_CLOCK == 0 : timeout > 0;
+    for (size_t i = 0; i < n && is_due && !c->host.pause; i++)
+        nbcolli_look_soon(contexts[i]);
     if (left == 0) {
         nbcolli_waiter_end(w);
         return 0;
     }
-    /* Each yield may last a time slice: without this, 1024 of them (ask.h) could pass before a rank asks another one. */
-    for (size_t i = 0; i < n && !c->host.pause && w->vain > spins && w->looks % NBCOLLI_LOOKS_OF_CLOCK == 0; i++)
-        nbcolli_look_soon(contexts[i]);
     w->looks++;
     w->vain++;
     /* acquire: a driver that has just ended is none, or still knows how to pause */
