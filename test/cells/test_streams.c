@@ -343,6 +343,48 @@ static void a_schedule_of_the_programs_is_lent(void **state)
     world_close(&w);
 }
 
+/* ---- parts without bytes ----------------------------------------------------------------------------------------- */
+
+/* Rank 0 exposes a long part for rank 1 and an empty one for rank 2, which has no ring and no place. */
+static void expose_beside_nothing(size_t bytes)
+{
+    nbcoll_schedule *s[RANKS];
+    nbcoll_request q[RANKS];
+    world w;
+    open_world(&w, 1, "slots_owners");
+    for (int r = 0; r < RANKS; r++) {
+        nbcoll_builder_config config = {
+            .size = sizeof config, .rank = r, .ranks = RANKS, .shares = nbcoll_comm_shares, .shares_user = w.comm[r]};
+        nbcoll_part part[2] = {{1, 0, nbcoll_span((nbcoll_addr){NBCOLL_BUFFER_SEND, 0}, bytes)},
+                               {2, 0, nbcoll_span((nbcoll_addr){NBCOLL_BUFFER_SEND, bytes}, 0)}};
+        nbcoll_builder *b;
+        EXPECT(OK, nbcoll_builder_open(&config, &b));
+        if (r)
+            nbcoll_add_fetch(b, 0, (nbcoll_addr){NBCOLL_BUFFER_RECV, 0}, r == 1 ? bytes : 0);
+        else
+            nbcoll_add_expose(b, 2, part);
+        EXPECT(OK, nbcoll_builder_finish(b, &s[r]));
+        for (size_t i = 0; i < bytes; i++)
+            data[r][i] = r ? 0xee : byte_at(i);
+        EXPECT(OK, nbcoll_schedule_start(s[r], data[r], data[r], w.comm[r], &q[r]));
+    }
+    assert_int_equal(exposed(&w, 0), 1);
+    world_finish(&w, RANKS, q);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(data[1][i], byte_at(i));
+    assert_int_equal(data[2][0], 0xee);
+    for (int r = 0; r < RANKS; r++)
+        EXPECT(OK, nbcoll_schedule_free(s[r]));
+    world_close(&w);
+}
+
+static void an_empty_part_beside_one_that_is_copied_is_there(void **state)
+{
+    (void)state;
+    expose_beside_nothing(1000);
+    expose_beside_nothing(STAGING / 4 * 3);
+}
+
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
 enum { LONG = 4 << 20, LOOKS = 64 /* of the reader in vain before each step of its owner's */ };
@@ -408,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_stream_can_be_cancelled),
         cmocka_unit_test(a_stream_that_waits_for_a_late_reader_can_be_cancelled),
         cmocka_unit_test(a_schedule_of_the_programs_is_lent),
+        cmocka_unit_test(an_empty_part_beside_one_that_is_copied_is_there),
         cmocka_unit_test(who_waits_does_not_go_to_sleep_while_pieces_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,11 +102,11 @@ static int nbcolli_is_worth_copying(const nbcolli_run *run, const nbcoll_step_vi
            (*bytes < one + 64 || run->schedule->fetches);
 }
 
-/* Do readers follow the copy while it is made? Not if the owner fetches, too: then all ranks copy first, and would read
- * what others are writing. */
+/* Do readers follow the copy while it is made? It is one part, for all of them. Not if the owner fetches, too: then all
+ * ranks copy first, and would read what others are writing. */
 static int nbcolli_is_followed(const nbcolli_run *run, const nbcoll_step_view *v, size_t bytes)
 {
-    return bytes >= NBCOLLI_STAGING_FILLS && bytes < v->parts[0].region.bytes + 64 && !run->schedule->fetches;
+    return bytes >= NBCOLLI_STAGING_FILLS && nbcolli_copy_group(v, 0) == v->part_count && !run->schedule->fetches;
 }
 
 #define NBCOLLI_STREAM_LEAST ((size_t)8 << 10) /* bytes of a ring: with a shorter one ranks would wait for each other */
