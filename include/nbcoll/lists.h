@@ -56,7 +56,7 @@ typedef struct nbcoll_lists {
 /* Makes lists of pieces to send, which are only read, and to receive into. They are copied, the buffers are not. `type`
  * is predefined, and `op` applies to it. What is received may overlap nothing; pieces that are sent may overlap each
  * other. Errors: ERR_NULL, ERR_TYPE, ERR_OP, ERR_BUFFER (a piece with elements is null, or pieces overlap), ERR_COUNT
- * (bytes overflow), ERR_MEMORY. */
+ * (bytes overflow), ERR_MEMORY, ERR_BUSY (inside a host function), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_lists_make(nbcoll_context *context, nbcoll_type type, nbcoll_op op, size_t sends,
                                            const nbcoll_list_piece send[], size_t recvs, const nbcoll_list_piece recv[],
                                            nbcoll_lists **out);

@@ -4,6 +4,7 @@
  * The library only computes with them, since it touches elements of a type that packs by its functions alone. */
 #include "nbcoll/lists.h"
 
+#include "../engine/progress/lock.h"
 #include "../engine/state/context.h"
 #include "../host/host.h"
 #include "../reduce/reduce.h"
@@ -139,9 +140,11 @@ nbcoll_status nbcoll_lists_make(nbcoll_context *context, nbcoll_type type, nbcol
     if (s != NBCOLL_OK)
         return s;
     memory += (sends + recvs) * sizeof(nbcolli_list_piece);
+    if ((s = nbcolli_enter(context)) != NBCOLL_OK)
+        return s;
     nbcolli_lists *l = nbcolli_alloc(&context->host, memory, 64);
-    if (!l)
-        return NBCOLL_ERR_MEMORY;
+    if ((s = nbcolli_leave(context, l ? NBCOLL_OK : NBCOLL_ERR_MEMORY)) != NBCOLL_OK)
+        return s;
     *l = (nbcolli_lists){.host = context->host, .context = context, .how = {type, op}, .memory = memory,
                          .pieces = {recvs, sends}};
     l->type = (nbcoll_host_type){.size = sizeof l->type, .extent = size, .packed = size, .user = l,

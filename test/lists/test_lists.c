@@ -255,6 +255,53 @@ static void what_cannot_be_is_refused_by_name(void **state)
     world_close(&w);
 }
 
+/* ---- inside a host's function ----------------------------------------------------------------------------------- */
+
+static nbcoll_context *making; /* null: no list is being made */
+static nbcoll_status made, freed;
+
+static void *alloc(void *user, size_t bytes, size_t align)
+{
+    static int32_t x[2];
+    const nbcoll_list_piece piece = {x, 2};
+    nbcoll_context *c = making;
+    nbcoll_lists *l;
+    (void)user;
+
+    making = NULL;
+    if (c) {
+        made = nbcoll_lists_make(c, NBCOLL_INT32, NBCOLL_SUM, 0, NULL, 1, &piece, &l);
+        freed = nbcoll_context_free(c);
+    }
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void release(void *user, void *memory, size_t bytes)
+{
+    (void)user, (void)bytes;
+    free(memory);
+}
+
+static void inside_the_memory_hooks_no_list_is_made_and_nothing_freed(void **state)
+{
+    const nbcoll_context_config config = {.size = sizeof config,
+                                          .host = {.size = sizeof config.host, .alloc = alloc, .free = release}};
+    int32_t x[2];
+    const nbcoll_list_piece piece = {x, 2};
+    nbcoll_lists *l = NULL;
+    world w;
+    (void)state;
+
+    world_open(&w, 1, NULL, &config, NULL);
+    made = freed = NBCOLL_OK;
+    making = w.context[0];
+    EXPECT(OK, nbcoll_lists_make(w.context[0], NBCOLL_INT32, NBCOLL_SUM, 0, NULL, 1, &piece, &l));
+    EXPECT(ERR_BUSY, made);
+    EXPECT(ERR_BUSY, freed);
+    nbcoll_lists_free(l);
+    world_close(&w);
+}
+
 /* Where calls are checked, all ranks are told before anything is written. */
 static void lists_that_differ_in_length_are_named(void **state)
 {
@@ -290,6 +337,7 @@ int main(void)
         unit_test_alone(by_every_algorithm),
         unit_test_alone(each_piece_says_that_it_has_arrived),
         unit_test_alone(what_cannot_be_is_refused_by_name),
+        unit_test_alone(inside_the_memory_hooks_no_list_is_made_and_nothing_freed),
         unit_test_alone(lists_that_differ_in_length_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
