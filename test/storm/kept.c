@@ -394,7 +394,7 @@ const kept storm_kept[] = {
     {140002249, {.edition = 29, .items = 2, .faults = 3}},
     /* What a timeout names had called long ago: others told each other that it had not. */
     {143000260, {.edition = 29, .items = 1}},
-    /* A rank that waited by yielding asked nobody for 2.45 s: 1,024 yields could come between two looks at the clock. */
+    /* A rank that waited by yielding asked nobody for 2.45 s: it looked at the clock once in 1,024 yields. */
     {153001571,
      {.edition = 29, .items = 34, .faults = 3, .n_skipped = 20,
       .skipped = {25, 24, 23, 22, 21, 20, 19, 18, 1, 0, 31, 30, 27, 26, 15, 14, 12, 7, 5, 3}}},

@@ -485,7 +485,7 @@ static void draw_agents(plan *p, const cut *c)
     p->net[HOME].quota = (3 * nbcoll_cells_bytes(&config, p->ranks) + p->net[HOME].staging + 127) / 128 * 128;
 }
 
-/* Agents leave what neighbours do to the ranks, but not the making. Memory is refused beside them from edition 30 on. */
+/* Agents leave what neighbours do to the ranks, not the making. From edition 30 on memory is refused beside them. */
 static void skip_neighbors(plan *p)
 {
     bool skips = p->has_agents;

@@ -43,8 +43,8 @@ static const char *const note_name[] = {
 #undef NAME
 };
 
-/* An operation ends so. Where the host has no pause a program that tests, and does not wait, may test 1024 times between
- * two looks at the clock (ask.h), which takes long. */
+/* An operation ends so. Where the host has no pause a program that tests, and does not wait, may test 1024 times
+ * between two looks at the clock (ask.h), which takes long. */
 static void judge_time(storm *s, int rank, uint64_t number, uint64_t status)
 {
     if (status != NBCOLL_OK && s->now > s->last_cause + LATEST && !s->ends && !s->actor[rank].is_dead &&

@@ -122,7 +122,7 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
         left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
         nbcolli_come_back(c);
     }
-    /* Each yield may last a time slice: without this, 1024 of them (ask.h) could pass before a rank asks another one. */
+    /* Each yield may last a time slice: without this a rank could yield 1024 times (ask.h) before it asks. */
     int is_due = left ? w->vain > spins && w->looks % NBCOLLI_LOOKS_OF_CLOCK == 0 : timeout > 0;
     for (size_t i = 0; i < n && is_due && !c->host.pause; i++)
         nbcolli_look_soon(contexts[i]);
