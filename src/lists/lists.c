@@ -166,7 +166,11 @@ void nbcoll_lists_free(nbcoll_lists *lists)
 
     if (l) {
         nbcoll_host host = l->host;
+        nbcoll_context *c = l->context;
+        int has_entered = nbcolli_enter(c) == NBCOLL_OK; /* else it is inside a host's function, or forked */
         nbcolli_free(&host, l, l->memory);
+        if (has_entered)
+            (void)nbcolli_leave(c, NBCOLL_OK);
     }
 }
 

@@ -257,7 +257,7 @@ static void what_cannot_be_is_refused_by_name(void **state)
 
 /* ---- inside a host's function ----------------------------------------------------------------------------------- */
 
-static nbcoll_context *making; /* null: no list is being made */
+static nbcoll_context *making; /* null: no list is being made or freed */
 static nbcoll_status made, freed;
 
 static void *alloc(void *user, size_t bytes, size_t align)
@@ -279,6 +279,9 @@ static void *alloc(void *user, size_t bytes, size_t align)
 static void release(void *user, void *memory, size_t bytes)
 {
     (void)user, (void)bytes;
+    if (making)
+        freed = nbcoll_context_free(making);
+    making = NULL;
     free(memory);
 }
 
@@ -298,7 +301,10 @@ static void inside_the_memory_hooks_no_list_is_made_and_nothing_freed(void **sta
     EXPECT(OK, nbcoll_lists_make(w.context[0], NBCOLL_INT32, NBCOLL_SUM, 0, NULL, 1, &piece, &l));
     EXPECT(ERR_BUSY, made);
     EXPECT(ERR_BUSY, freed);
+    freed = NBCOLL_OK;
+    making = w.context[0];
     nbcoll_lists_free(l);
+    EXPECT(ERR_BUSY, freed);
     world_close(&w);
 }
 
