@@ -6,13 +6,12 @@
 typedef struct door {
     const char *says;   /* in the first lines of the launcher's --version */
     const char *mpi;    /* in the name of the door */
-    const char *option; /* of the launcher: an environment variable for all ranks */
-    int is_assigned;    /* the option takes NAME=VALUE; else NAME VALUE */
+    const char *option; /* of the launcher: NAME=VALUE in the environment of all ranks */
 } door;
 
-static const door doors[] = {{"(Open MPI)", "openmpi", "-x", 1},
-                             {"(OpenRTE)", "openmpi", "-x", 1}, /* the same by another name */
-                             {"HYDRA", "mpich", "-genv", 0}};
+static const door doors[] = {{"(Open MPI)", "openmpi", "-x"},
+                             {"(OpenRTE)", "openmpi", "-x"}, /* the same by another name */
+                             {"HYDRA", "mpich", "-genv"}};
 enum { DOORS = sizeof doors / sizeof *doors, PATH_ROOM = 4352 };
 
 /* Whose launcher it is; null: another MPI's. */
@@ -48,8 +47,8 @@ static void find_door(const command *self, const door *d, char file[PATH_ROOM])
 static void run(const command *self, int argc, char *argv[])
 {
     const char *launcher = "mpirun", *before = getenv("LD_PRELOAD");
-    char file[PATH_ROOM], **words = command_alloc((size_t)argc + 4, sizeof *words);
-    int n = 0, at = 1;
+    char file[PATH_ROOM], *value, **words = command_alloc((size_t)argc + 3, sizeof *words);
+    int at = 1;
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         command_help(self);
         command_exit(COMMAND_OK);
@@ -65,16 +64,10 @@ static void run(const command *self, int argc, char *argv[])
     const door *d = door_of(self, launcher);
     find_door(self, d, file);
     /* what the program preloads already stays before it */
-    size_t room = strlen(file) + (before ? strlen(before) : 0) + sizeof "LD_PRELOAD=:";
-    char *value = command_alloc(room, 1);
-    snprintf(value, room, "%s%s%s%s", d->is_assigned ? "LD_PRELOAD=" : "", before ? before : "",
-             before && *before ? ":" : "", file);
-    words[n++] = (char *)(uintptr_t)launcher;
-    words[n++] = (char *)(uintptr_t)d->option;
-    if (!d->is_assigned)
-        words[n++] = (char *)(uintptr_t)"LD_PRELOAD";
-    words[n++] = value;
-    memcpy(words + n, argv + at, (size_t)(argc - at) * sizeof *words);
+    if (asprintf(&value, "LD_PRELOAD=%s%s%s", before ? before : "", before && *before ? ":" : "", file) < 0)
+        command_fail_status(self, NBCOLL_ERR_MEMORY);
+    memcpy(words, (char *[]){(char *)(uintptr_t)launcher, (char *)(uintptr_t)d->option, value}, 3 * sizeof *words);
+    memcpy(words + 3, argv + at, (size_t)(argc - at) * sizeof *words);
     execvp(launcher, words);
     command_fail(self, "%s: %s", launcher, strerror(errno));
 }
