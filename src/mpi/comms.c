@@ -46,6 +46,18 @@ void door_state_leave(door_state *state)
     free(state);
 }
 
+static door_state passes[DOOR_FATE_COUNT]; /* of communicators that pass: their fate alone */
+
+/* MPI_Comm_dup and MPI_Comm_idup hand on that it is off; anything else the duplicate decides for itself. */
+static int on_copy(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *hands_on)
+{
+    (void)comm, (void)key, (void)extra;
+    *hands_on = value == &passes[DOOR_FATE_OFF];
+    if (*hands_on)
+        *(void **)copy = value;
+    return MPI_SUCCESS;
+}
+
 /* The MPI's communicator goes. */
 static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -59,7 +71,7 @@ static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
 bool door_comms_open(nbcoll_comm *comm)
 {
     door_state *state = malloc(sizeof *state);
-    if (state && PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL) == MPI_SUCCESS) {
+    if (state && PMPI_Comm_create_keyval(on_copy, on_delete, &keyval, NULL) == MPI_SUCCESS) {
         *state = (door_state){.fate = DOOR_FATE_SERVED, .comm = comm, .uses = 1};
         if (PMPI_Comm_set_attr(MPI_COMM_WORLD, keyval, state) == MPI_SUCCESS) {
             world = comm;
@@ -130,8 +142,6 @@ static nbcoll_comm *make(MPI_Comm comm, int n, const int ranks[], bool fails, wi
         nbcoll_comm_free(out);
     return NULL;
 }
-
-static door_state passes[DOOR_FATE_COUNT]; /* of communicators that pass: their fate alone */
 
 static door_state *passing(door_fate fate)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What makes communicators decides at once whether nbcoll serves them: a nonblocking collective, which must not wait,
  * may be the first call on one. MPI_Comm_idup must not wait either. A communicator that some member makes with the info
- * key `nbcoll` = `off` passes, and so do those that MPI_Comm_dup makes of it. */
+ * key `nbcoll` = `off` passes, and so do its duplicates: MPI_Comm_idup copies that as an attribute. */
 #include "door.h"
 
 static bool is_off(MPI_Comm comm)

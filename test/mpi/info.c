@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Communicators that one rank switches off by the info key `nbcoll`: one at its making, its duplicate, and one later,
+ * Communicators that one rank switches off by the info key `nbcoll`: one at its making, its duplicates, and one later,
  * while an operation is under way. Values are right, and another communicator is served. Each has calls of its own, by
  * which the report tells them apart. */
 #include <mpi.h>
@@ -20,9 +20,9 @@ static void expect(const char *what, int is, int wanted)
 int main(int argc, char *argv[])
 {
     MPI_Info info;
-    MPI_Comm off, copy, later, on;
+    MPI_Comm off, copy, twin, later, on;
     MPI_Request request = MPI_REQUEST_NULL;
-    int rank, size, n, sum = 0, one = 1, all[64], nonblocking = argc > 1 && strcmp(argv[1], "nonblocking") == 0;
+    int rank, size, n, sum = 0, one = 1, all[64], back[64], nonblocking = argc > 1 && strcmp(argv[1], "nonblocking") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -34,6 +34,11 @@ int main(int argc, char *argv[])
     MPI_Comm_dup(off, &copy);
     MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, copy);
     expect("the last block", all[size - 1], size - 1);
+
+    MPI_Comm_idup(off, &twin, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Alltoall(all, 1, MPI_INT, back, 1, MPI_INT, twin);
+    expect("what rank 0 sent", back[0], rank);
 
     MPI_Comm_dup(MPI_COMM_WORLD, &later);
     n = rank;
@@ -56,6 +61,7 @@ int main(int argc, char *argv[])
     MPI_Barrier(on);
     MPI_Comm_free(&off);
     MPI_Comm_free(&copy);
+    MPI_Comm_free(&twin);
     MPI_Comm_free(&later);
     MPI_Comm_free(&on);
     MPI_Info_free(&info);

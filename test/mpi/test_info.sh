@@ -16,7 +16,7 @@ check()
 {
     build info
     through 3 "$form"
-    off MPI_Allreduce MPI_Allgather MPI_Scatter
+    off MPI_Allreduce MPI_Allgather MPI_Alltoall MPI_Scatter
     served MPI_Bcast MPI_Barrier $more
 }
 form=nonblocking more=MPI_Ireduce
