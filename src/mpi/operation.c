@@ -94,8 +94,7 @@ void door_give_up(nbcoll_comm *comm, int other)
 
 void door_give_up_any(const door_operation *o)
 {
-    if (o->ours) /* a persistent operation of neighbours has none; its start needs no memory */
-        door_give_up(o->ours, nbcoll_comm_rank(o->ours) == 0);
+    door_give_up(o->state->comm, nbcoll_comm_rank(o->state->comm) == 0);
 }
 
 void door_sides(door_operation *o, const door_blocks *send, const door_blocks *recv, int own, bool as_is)

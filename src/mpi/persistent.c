@@ -70,6 +70,7 @@ static void drop(door_operation *o)
     while (nbcoll_comm_free(o->ours) == NBCOLL_ERR_BUSY)
         door_progress();
     door_release(o);
+    door_state_leave(o->state);
     pthread_mutex_lock(&lock);
     is_used[o->tag] = false;
     pthread_mutex_unlock(&lock);
@@ -124,6 +125,7 @@ bool door_persist(door_operation *o, MPI_Request *request)
 {
     MPI_Comm comm = o->comm;
     o->handle = MPI_REQUEST_NULL;
+    door_state_use(o->state); /* its communicator is needed to give up a rank */
     bool well = make(o);
     if (door_all(comm, well)) {
         door_count(o, DOOR_FATE_SERVED);
