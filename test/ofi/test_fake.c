@@ -18,7 +18,7 @@
 #include "crew.h"
 #include "fake.h"
 
-enum { RANKS = 4, CREDITS = 6, ROOM = 4096, PUTS = 4, MANY = 70000, SEEDS = 400, ACTS = 300, PATIENCE_S = 20 };
+enum { RANKS = 4, CREDITS = 6, ROOM = 4096, PUTS = 4, MANY = 70000, SEEDS = 400, ACTS = 300, PATIENCE_S = 20, LOST_MS = 2000 };
 
 typedef struct put {
     nbcoll_work work;
@@ -35,6 +35,7 @@ static int posted[RANKS][RANKS], arrived[RANKS][RANKS]; /* messages and notices,
 static int kinds[RANKS][RANKS][ACTS];                   /* of each: 0, or 1 + which put */
 static bool is_told[RANKS][RANKS], is_lost[RANKS];      /* at, of; to anybody */
 static int alone;                                       /* a rank that cannot connect, or -1 */
+static uint64_t ahead;                                  /* the hosts' clock of the system's */
 static put given[RANKS][PUTS];                          /* of each */
 static unsigned char room[RANKS][RANKS][PUTS][ROOM];    /* at, for */
 static nbcoll_registration lent[RANKS][RANKS][PUTS];
@@ -50,11 +51,22 @@ static size_t length_of(int number)
     return number % 5 == 0 ? 256 : (size_t)(number * 7 % 200);
 }
 
+static uint64_t now_of(void *user)
+{
+    (void)user;
+    return clock_ns() + ahead;
+}
+
 /* ---- a world ----------------------------------------------------------------------------------------------------- */
 
 static void opens(int n, const fake *provider)
 {
-    nbcoll_ofi_config config = {.size = sizeof config, .ranks = n, .credits = CREDITS, .payload = 256, .lost_ms = 2000};
+    nbcoll_ofi_config config = {.size = sizeof config,
+                                .ranks = n,
+                                .credits = CREDITS,
+                                .payload = 256,
+                                .lost_ms = LOST_MS,
+                                .host = {.now = now_of}};
     nbcoll_ofi_address all[RANKS];
 
     ranks = n;
@@ -310,6 +322,33 @@ static void a_send_that_fails_loses_its_peer(void **state)
     loses_the_peer_of_a_failed_send(4096); /* which was copied */
 }
 
+/* Its goodbye comes later than any failure of what was sent to it, but before it counts as lost. */
+static void who_leaves_after_a_send_to_it_has_failed_is_not_lost(void **state)
+{
+    (void)state;
+    opens(2, &(fake){.inject = 16, .has_rma = true, .mr_mode = FI_MR_PROV_KEY});
+    lends(0, 1, 0);
+    assert_int_equal(posts(1, 0), NBCOLL_POST_DONE);
+    AWAIT(arrived[0][1] == 1);
+    fake_provider.failed_writes = 1;
+    while (puts_one(0, 1, 0) != NBCOLL_POST_IN_FLIGHT)
+        all_look();
+    fake_provider.failed_sends = 1;
+    assert_int_equal(posts(0, 1), NBCOLL_POST_DONE);
+    AWAIT(fake_provider.failed_sends == 0 && fake_provider.failed_writes == 0 && fake_messages() == 0);
+    for (int i = 0; i < 100; i++)
+        all_look();
+    ahead += SECOND + SECOND / 2;
+    for (int i = 0; i < 100; i++)
+        all_look();
+    assert_true(given[0][0].is_under_way);
+    closes(1);
+    AWAIT(is_told[0][1] && !given[0][0].is_under_way);
+    assert_false(is_lost[1]);
+    assert_int_equal(last_status, NBCOLL_ERR_PEER_LOST);
+    all_close();
+}
+
 /* Rank 0 loses rank 1, to which it cannot connect. */
 static void loses_unmet(void)
 {
@@ -534,6 +573,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(who_misses_a_message_loses_its_sender),
         cmocka_unit_test(who_misses_a_message_hears_of_it_by_an_acknowledgement),
         cmocka_unit_test(a_send_that_fails_loses_its_peer),
+        cmocka_unit_test(who_leaves_after_a_send_to_it_has_failed_is_not_lost),
         cmocka_unit_test(who_could_not_be_connected_to_is_told_of_its_loss_when_it_can),
         cmocka_unit_test(who_connects_to_one_that_has_lost_it_is_told_so),
         cmocka_unit_test(who_closes_is_lost_to_whom_it_has_lost),

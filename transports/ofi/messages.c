@@ -170,7 +170,7 @@ void nbcolli_ofi_launch_or_wait(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
         e->again_last = &b->next;
         return;
     }
-    b->until = nbcolli_now(&e->host) + NBCOLLI_OFI_GRACE;
+    b->until = nbcolli_now(&e->host) + e->lost_ns;
     b->next_doubtful = e->doubtful;
     e->doubtful = b;
 }

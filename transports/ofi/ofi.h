@@ -39,7 +39,6 @@
     (132u << 10) /* bytes of messages to a peer that may not have arrived, at most: a goodbye says                     \
                     them once more, and they must fit the kernel's buffers of a connection */
 #define NBCOLLI_OFI_MS UINT64_C(1000000)
-#define NBCOLLI_OFI_GRACE (1000 * NBCOLLI_OFI_MS) /* what a failure waits for: perhaps the peer has ended */
 
 /* ---- what travels ------------------------------------------------------------------------------------------------ */
 

@@ -78,7 +78,7 @@ static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int err
         return;
     }
     b->is_under_way = true; /* if the peer acknowledges it, it is free when its doubt is over */
-    b->until = nbcolli_now(&e->host) + NBCOLLI_OFI_GRACE;
+    b->until = nbcolli_now(&e->host) + e->lost_ns;
     b->next_doubtful = e->doubtful;
     e->doubtful = b;
 }
