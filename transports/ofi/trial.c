@@ -160,23 +160,23 @@ static bool nbcolli_ofi_trial_end(nbcolli_ofi_end *e, nbcolli_ofi_trial *t)
     return nbcolli_ofi_trial_write(e, t, last, 1) != 0;
 }
 
-/* The least eighth of those for which half of the time suffices, since what else runs on a machine only adds. 0: one
- * was not acknowledged. */
-static uint64_t nbcolli_ofi_trial_of(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, size_t bytes)
+/* The least times of so many bytes each, measured in turn, for which half of the time suffices: what else runs on a
+ * machine only adds. False: one was not acknowledged; a first one takes at least the time until then. */
+static bool nbcolli_ofi_trial_least(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, const size_t bytes[2], uint64_t least[2])
 {
-    uint64_t took[NBCOLLI_OFI_TRIALS], enough = t->until - NBCOLLI_OFI_TRIAL_NS / 2;
-    int n = 0;
+    uint64_t now = nbcolli_now(&nbcolli_ofi_clock), enough = t->until - NBCOLLI_OFI_TRIAL_NS / 2;
+    bool is_done = true;
 
-    while (n < NBCOLLI_OFI_TRIALS && (n == 0 || nbcolli_now(&nbcolli_ofi_clock) < enough)) {
-        uint64_t ns = nbcolli_ofi_trial_once(e, t, bytes);
-        int i = n++;
-        if (!ns)
-            return 0;
-        for (; i > 0 && took[i - 1] > ns; i--)
-            took[i] = took[i - 1];
-        took[i] = ns;
+    least[0] = least[1] = UINT64_MAX;
+    for (int i = 0; is_done && i < 2 * NBCOLLI_OFI_TRIALS && (i < 2 || now < enough); i++) {
+        uint64_t since = now, ns = nbcolli_ofi_trial_once(e, t, bytes[i % 2]);
+        now = nbcolli_now(&nbcolli_ofi_clock);
+        is_done = ns != 0;
+        ns = is_done ? ns : now - since;
+        if ((is_done || i < 2) && ns < least[i % 2])
+            least[i % 2] = ns;
     }
-    return took[n / 8];
+    return is_done;
 }
 
 static uint32_t nbcolli_ofi_price(uint64_t value)
@@ -188,19 +188,16 @@ static uint32_t nbcolli_ofi_price(uint64_t value)
 static bool nbcolli_ofi_trial_measure(nbcolli_ofi_end *e, nbcolli_ofi_trial *t, nbcolli_ofi_prices *prices)
 {
     size_t last = NBCOLLI_OFI_TRIAL_BYTES - 1, most = e->info->ep_attr->max_msg_size;
+    size_t bytes[2] = {8, most < last ? most : last};
+    uint64_t least[2];
 
-    most = most < last ? most : last;
-    (void)nbcolli_ofi_trial_once(e, t, 8); /* connects */
-    uint64_t shortest = nbcolli_ofi_trial_of(e, t, 8);
-    uint64_t since = nbcolli_now(&nbcolli_ofi_clock);
-    uint64_t longest = shortest ? nbcolli_ofi_trial_of(e, t, most) : 0;
-    if (!shortest)
+    (void)nbcolli_ofi_trial_once(e, t, bytes[0]); /* connects */
+    bool is_done = nbcolli_ofi_trial_least(e, t, bytes, least);
+    if (least[1] == UINT64_MAX)
         return false;
-    bool is_done = longest;
-    longest = is_done ? longest : nbcolli_now(&nbcolli_ofi_clock) - since; /* which it takes at least */
-    prices->alpha_ns = nbcolli_ofi_price(shortest / 2); /* till it is acknowledged: there and back */
-    prices->beta_ps = nbcolli_ofi_price((longest > shortest ? longest - shortest : 0) * 1000 / most);
-    prices->put_ns = nbcolli_ofi_price(shortest);
+    prices->alpha_ns = nbcolli_ofi_price(least[0] / 2); /* till it is acknowledged: there and back */
+    prices->beta_ps = nbcolli_ofi_price((least[1] > least[0] ? least[1] - least[0] : 0) * 1000 / bytes[1]);
+    prices->put_ns = nbcolli_ofi_price(least[0]);
     prices->overhead_ns = nbcolli_ofi_price(t->call);
     bool has_ended = nbcolli_ofi_trial_end(e, t);
     return has_ended && (is_done || !e->bulk);
