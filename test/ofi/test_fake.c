@@ -18,7 +18,8 @@
 #include "crew.h"
 #include "fake.h"
 
-enum { RANKS = 4, CREDITS = 6, ROOM = 4096, PUTS = 4, MANY = 70000, SEEDS = 400, ACTS = 300, PATIENCE_S = 20, LOST_MS = 2000 };
+enum { RANKS = 4, CREDITS = 6, ROOM = 4096, PUTS = 4, MANY = 70000, SEEDS = 400, ACTS = 300 };
+enum { PATIENCE_S = 20, LOST_MS = 2000 };
 
 typedef struct put {
     nbcoll_work work;
