@@ -17,13 +17,9 @@
  *     static const int process[] = {0, 0, 1, 1};       ranks 0 and 1 lie in process 0
  *     nbcoll_mpi_config config = {.size = sizeof config, .comm = &own, .process = process, .rank = rank, .ranks = 4};
  *
- * Messages are copied at both ends: a post is done at once. Data from config.in_place bytes on is copied by its sender
- * alone, in chunks of 64 KiB, at most four at a time for each receiver; the MPI receives them into the operation's
- * memory. A receive that the MPI has matched cannot be taken back: an operation that is cancelled, or whose deadline
- * has passed, ends when the chunks that had begun to arrive are complete. The transport keeps `receives` receives
- * posted for all ranks together. A rank has at most `credits` messages under way to another one; what finds no receive
- * waits in the MPI. Nothing blocks, and nobody sleeps: MPI has no descriptor, so a waiting core looks again and again,
- * and yields.
+ * Messages are copied at both ends: a post is done at once. The transport keeps `receives` receives posted for all
+ * ranks together. A rank has at most `credits` messages under way to another one; what finds no receive waits in the
+ * MPI. Nothing blocks, and nobody sleeps: MPI has no descriptor, so a waiting core looks again and again, and yields.
  *
  * What MPI cannot say. Nobody hears of a process that has died: most MPIs end the whole job then, and by its default
  * MPI_ERRORS_ARE_FATAL so does each error of the communicator. In another MPI an operation with a dead rank waits until
@@ -39,7 +35,7 @@
  * This part of nbcoll is optional, and the core knows nothing of it. It is compiled for one MPI, which it calls by its
  * PMPI names: the libraries nbcoll_mpi_openmpi and nbcoll_mpi_mpich (pkg-config: the same names; CMake:
  * nbcoll::mpi_openmpi, nbcoll::mpi_mpich). A program is linked with one of them. For another MPI its mpicc compiles
- * transports/mpi/mpi.c and bulk.c.
+ * transports/mpi/mpi.c.
  */
 #include "transport.h"
 
@@ -59,12 +55,11 @@ typedef struct nbcoll_mpi_config {
                          must last until the endpoint is closed. Nobody else uses the tags from first_tag on */
     const int *process; /* of each rank the process in comm; read by the call [rank and ranks are those of comm] */
     int rank, ranks;    /* only with process */
-    int first_tag;      /* n + n * n tags from here on, if a process has n ranks at most [0] */
+    int first_tag;      /* as many tags from here on as a process has ranks at most [0] */
     uint32_t credits;   /* messages under way from one rank to another, 2 to 1024 [64] */
     uint32_t receives;  /* posted at a time, for messages of all ranks, 1 to 1024 [64] */
     uint32_t payload;   /* of a message, a multiple of 8 from 256 to 65536 [3840: with the headers it is below the eager
                            limit of both MPIs]: limits.payload */
-    uint32_t in_place;  /* data of so many bytes is received in place [262144]; shorter data goes in messages */
     nbcoll_level price; /* of messages; beta_ps 0: [2 us, 300 ns of processor time, 0.2 ns a byte] */
     nbcoll_host host;   /* its alloc and free */
 } nbcoll_mpi_config;

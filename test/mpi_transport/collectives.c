@@ -98,7 +98,6 @@ int main(int argc, char **argv)
         config.credits = 2;
         config.receives = 1;
         config.payload = 256;
-        config.in_place = 1;
     }
     CHECK_STATUS(NBCOLL_OK, nbcoll_mpi_open(&config, &endpoint));
     CHECK_STATUS(NBCOLL_OK, nbcoll_context_create(NBCOLL_ABI, NULL, &context));
