@@ -4,12 +4,7 @@
  * A message is copied into a buffer, which the MPI sends; the buffer is used again when the MPI has sent it. Each says
  * how many messages of its receiver's its sender has taken, which gives credits back; where nothing is sent, a message
  * of the transport's own says it after half of the credits. The last message of a rank says how many there have been:
- * it may overtake some of them. All requests lie in one array, for MPI_Testsome.
- *
- * A get asks the owner by a message (WANT) and posts receives of chunks into the caller's memory. The owner copies each
- * chunk into a buffer and sends that: no MPI sends a message back that it has begun to send, so the MPI never reads
- * memory which the core may take away. A chunk of memory that is no longer registered, or not for a rank that was given
- * up, has no bytes, and the get fails. The chunks of a get that was cancelled are received into buffers. */
+ * it may overtake some of them. All requests lie in one array, for MPI_Testsome. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -23,15 +18,12 @@ enum {
     NBCOLLI_MPI_CREDITS = 64,
     NBCOLLI_MPI_RECEIVES = 64,
     NBCOLLI_MPI_PAYLOAD = 3840,
-    NBCOLLI_MPI_SENDS = 32, /* room for so many at first */
-    NBCOLLI_MPI_CHUNK = 65536,
-    NBCOLLI_MPI_FLIGHT = 8 /* chunks of a get under way */
+    NBCOLLI_MPI_SENDS = 32 /* room for so many at first */
 };
 
 typedef enum nbcolli_mpi_kind {
     NBCOLLI_MPI_MESSAGE, /* the core's; it takes a credit */
     NBCOLLI_MPI_TAKEN,   /* gives credits back */
-    NBCOLLI_MPI_WANT,    /* the sender gets: its header has the registration's number, the offset and the bytes */
     NBCOLLI_MPI_BYE      /* the sender's last one */
 } nbcolli_mpi_kind;
 
@@ -45,32 +37,12 @@ typedef struct nbcolli_mpi_front {
 /* What the MPI sends from, or receives into. */
 typedef struct nbcolli_mpi_buffer {
     struct nbcolli_mpi_buffer *next;
-    int peer;      /* the other end */
-    bool is_large; /* has room for a chunk, not for a message */
-    enum { NBCOLLI_MPI_SENT, NBCOLLI_MPI_GIVEN, NBCOLLI_MPI_GOT, NBCOLLI_MPI_DRAINED } use; /* of the request */
-    nbcoll_arrival arrival;  /* of GOT: how many bytes; of a registration: what, and its number is header.word[0] */
+    int peer; /* to which it is sent */
+    nbcoll_arrival arrival;
     nbcolli_mpi_front front; /* from here on it is sent */
     nbcoll_header header;
     unsigned char payload[];
 } nbcolli_mpi_buffer;
-
-/* What this rank gets of a peer: one get at a time. */
-typedef struct nbcolli_mpi_get {
-    nbcoll_work *work;       /* null: none is in flight, but chunks of a cancelled one may be */
-    unsigned char *to, *end; /* where no receive has been posted yet */
-    size_t chunks;           /* for which no receive is posted */
-    uint32_t posted;
-    bool is_short; /* the owner has refused a chunk */
-    enum { NBCOLLI_MPI_GOES_ON, NBCOLLI_MPI_CANCEL, NBCOLLI_MPI_CANCELLED } course;
-} nbcolli_mpi_get;
-
-/* What a peer gets of this rank. */
-typedef struct nbcolli_mpi_give {
-    uint64_t number;                 /* of the registration */
-    const unsigned char *from, *end; /* from null: it is refused */
-    size_t chunks;                   /* to be sent */
-    uint32_t under_way;
-} nbcolli_mpi_give;
 
 typedef struct nbcolli_mpi_peer {
     int process, tag;          /* where it is found in the communicator */
@@ -79,9 +51,6 @@ typedef struct nbcolli_mpi_peer {
     uint32_t all;              /* its messages, if it has said BYE */
     enum { NBCOLLI_MPI_HERE, NBCOLLI_MPI_LEAVING, NBCOLLI_MPI_LEFT, NBCOLLI_MPI_BROKEN, NBCOLLI_MPI_LOST } state;
     int error; /* BROKEN, LOST: of the MPI; a send has failed. BROKEN and LEAVING are to be reported */
-    bool is_given_up;
-    nbcolli_mpi_get get;
-    nbcolli_mpi_give give;
 } nbcolli_mpi_peer;
 
 typedef struct nbcolli_mpi_end {
@@ -96,16 +65,11 @@ typedef struct nbcolli_mpi_end {
     uint32_t credits;
     uint32_t receives, sends, room; /* requests: receives stand first, then sends under way; room for all */
     MPI_Request *request;
-    nbcolli_mpi_buffer **buffer;  /* of each request */
-    int *done;                    /* indices of requests, and ... */
-    MPI_Status *status;           /* ... how they ended */
-    nbcolli_mpi_buffer *spare[2]; /* for messages; for chunks */
-    nbcolli_mpi_buffer *registered;
-    uint64_t number;        /* of the last registration */
-    uint32_t gets, gives;   /* peers of which this rank gets, or drains, and to which it gives */
-    int turn;               /* who is given first */
-    int first_tag, tags;    /* tags: ranks that a process has at most */
-    nbcolli_mpi_front *bye; /* to each rank */
+    nbcolli_mpi_buffer **buffer; /* of each request */
+    int *done;                   /* indices of requests, and ... */
+    MPI_Status *status;          /* ... how they ended */
+    nbcolli_mpi_buffer *spare;   /* for sending */
+    nbcolli_mpi_front *bye;      /* to each rank */
     nbcolli_mpi_peer peer[];
 } nbcolli_mpi_end;
 
@@ -125,9 +89,9 @@ static bool nbcolli_mpi_may_call(const nbcolli_mpi_end *e)
     return e->any_thread || e->opener == &errno;
 }
 
-static size_t nbcolli_mpi_buffer_bytes(const nbcolli_mpi_end *e, bool is_large)
+static size_t nbcolli_mpi_buffer_bytes(const nbcolli_mpi_end *e)
 {
-    return sizeof(nbcolli_mpi_buffer) + (is_large ? NBCOLLI_MPI_CHUNK : e->base.limits.payload);
+    return sizeof(nbcolli_mpi_buffer) + e->base.limits.payload;
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
@@ -156,34 +120,22 @@ static bool nbcolli_mpi_grow(nbcolli_mpi_end *e)
     return true;
 }
 
-static nbcolli_mpi_buffer *nbcolli_mpi_take(nbcolli_mpi_end *e, bool is_large)
+static nbcolli_mpi_buffer *nbcolli_mpi_take_spare(nbcolli_mpi_end *e)
 {
-    nbcolli_mpi_buffer *b = e->spare[is_large];
+    nbcolli_mpi_buffer *b = e->spare;
 
-    if (b)
-        e->spare[is_large] = b->next;
-    else if ((b = nbcolli_alloc(&e->host, nbcolli_mpi_buffer_bytes(e, is_large), 64)) != NULL)
-        b->is_large = is_large;
-    return b;
-}
-
-/* With room for a request. */
-static nbcolli_mpi_buffer *nbcolli_mpi_take_for(nbcolli_mpi_end *e, int peer, bool is_large, int use)
-{
     if (e->receives + e->sends == e->room && !nbcolli_mpi_grow(e))
         return NULL;
-    nbcolli_mpi_buffer *b = nbcolli_mpi_take(e, is_large);
-    if (b) {
-        b->peer = peer;
-        b->use = use;
-    }
+    if (!b)
+        return nbcolli_alloc(&e->host, nbcolli_mpi_buffer_bytes(e), 64);
+    e->spare = b->next;
     return b;
 }
 
 static void nbcolli_mpi_give_spare(nbcolli_mpi_end *e, nbcolli_mpi_buffer *b)
 {
-    b->next = e->spare[b->is_large];
-    e->spare[b->is_large] = b;
+    b->next = e->spare;
+    e->spare = b;
 }
 
 /* Sends a buffer with `bytes` bytes behind its front, and takes it. False: the MPI refused. */
@@ -193,6 +145,7 @@ static bool nbcolli_mpi_send(nbcolli_mpi_end *e, int peer, nbcolli_mpi_buffer *b
     MPI_Request *request = &e->request[e->receives + e->sends];
     int is_sent = 0;
 
+    b->peer = peer;
     b->front = (nbcolli_mpi_front){.source = (uint32_t)e->base.rank, .kind = (uint32_t)kind, .taken = p->taken};
     p->error = PMPI_Isend(&b->front, (int)(sizeof b->front + bytes), MPI_BYTE, p->process, p->tag, e->comm, request);
     if (p->error == MPI_SUCCESS) {
@@ -212,12 +165,12 @@ static nbcoll_posted nbcolli_mpi_post(nbcoll_endpoint *ep, int peer, const nbcol
     nbcolli_mpi_end *e = nbcolli_mpi_end_of(ep);
     nbcolli_mpi_peer *p = &e->peer[peer];
 
-    (void)work; /* a message is never in flight */
+    (void)work; /* never in flight */
     if (p->state != NBCOLLI_MPI_HERE)
         return p->state >= NBCOLLI_MPI_BROKEN ? NBCOLL_POST_LOST : NBCOLL_POST_DONE;
     if (!nbcolli_mpi_may_call(e) || p->sent - p->sent_taken >= e->credits)
         return NBCOLL_POST_NOT_NOW;
-    nbcolli_mpi_buffer *b = nbcolli_mpi_take_for(e, peer, false, NBCOLLI_MPI_SENT);
+    nbcolli_mpi_buffer *b = nbcolli_mpi_take_spare(e);
     if (!b)
         return NBCOLL_POST_NOT_NOW;
     b->header = *header;
@@ -241,266 +194,15 @@ static void nbcolli_mpi_tell(nbcolli_mpi_end *e)
     for (int i = 0; i < e->base.ranks; i++) {
         if (!nbcolli_mpi_is_owed(e, &e->peer[i]))
             continue;
-        nbcolli_mpi_buffer *b = nbcolli_mpi_take_for(e, i, false, NBCOLLI_MPI_SENT);
+        nbcolli_mpi_buffer *b = nbcolli_mpi_take_spare(e);
         if (!b || !nbcolli_mpi_send(e, i, b, NBCOLLI_MPI_TAKEN, 0))
             e->owes = true;
     }
 }
 
-/* A send has ended. */
-static void nbcolli_mpi_sent(nbcolli_mpi_end *e, nbcolli_mpi_buffer *b, int error)
-{
-    nbcolli_mpi_peer *p = &e->peer[b->peer];
-
-    p->give.under_way -= b->use == NBCOLLI_MPI_GIVEN;
-    nbcolli_mpi_give_spare(e, b);
-    if (error == MPI_SUCCESS || p->state != NBCOLLI_MPI_HERE)
-        return;
-    p->error = error;
-    p->state = NBCOLLI_MPI_BROKEN;
-    e->ends++;
-}
-
-/* ---- bulk data --------------------------------------------------------------------------------------------------- */
-
-static size_t nbcolli_mpi_chunks(uint64_t bytes)
-{
-    return (size_t)((bytes + NBCOLLI_MPI_CHUNK - 1) / NBCOLLI_MPI_CHUNK);
-}
-
-static int nbcolli_mpi_chunk(const unsigned char *from, const unsigned char *end)
-{
-    return end - from < NBCOLLI_MPI_CHUNK ? (int)(end - from) : NBCOLLI_MPI_CHUNK;
-}
-
-/* The tag of chunks from one rank to another: they may lie in the same processes as other two. */
-static int nbcolli_mpi_tag(const nbcolli_mpi_end *e, int from, int to)
-{
-    int first = e->first_tag;
-
-    return first + e->tags + (e->peer[to].tag - first) * e->tags + e->peer[from].tag - first;
-}
-
-static nbcoll_status nbcolli_mpi_register(nbcoll_endpoint *ep, int peer, void *memory, size_t bytes, uint32_t access,
-                                          nbcoll_registration *out)
-{
-    nbcolli_mpi_end *e = nbcolli_mpi_end_of(ep);
-
-    (void)peer;
-    *out = (nbcoll_registration){0};
-    if (!(access & NBCOLL_PEER_READS))
-        return NBCOLL_OK;
-    nbcolli_mpi_buffer *b = nbcolli_mpi_take(e, false);
-    if (!b)
-        return NBCOLL_ERR_MEMORY;
-    b->arrival = (nbcoll_arrival){.payload = memory, .bytes = bytes};
-    b->header.word[0] = ++e->number;
-    b->next = e->registered;
-    e->registered = b;
-    out->key = (nbcoll_key){{e->number, bytes}};
-    return NBCOLL_OK;
-}
-
-static void nbcolli_mpi_deregister(nbcoll_endpoint *ep, nbcoll_registration *registration)
-{
-    nbcolli_mpi_end *e = nbcolli_mpi_end_of(ep);
-    nbcolli_mpi_buffer **at = &e->registered;
-
-    while (*at && (*at)->header.word[0] != registration->key.word[0])
-        at = &(*at)->next;
-    if (!*at)
-        return; /* it was this rank's own end */
-    nbcolli_mpi_buffer *b = *at;
-    *at = b->next;
-    nbcolli_mpi_give_spare(e, b);
-    for (int i = 0; i < e->base.ranks && e->gives; i++)
-        if (e->peer[i].give.number == registration->key.word[0])
-            e->peer[i].give.from = NULL; /* the get was cancelled */
-}
-
-static void nbcolli_mpi_give_up(nbcoll_endpoint *ep, int peer)
-{
-    nbcolli_mpi_peer *p = &nbcolli_mpi_end_of(ep)->peer[peer];
-
-    p->is_given_up = true;
-    p->give.from = NULL;
-}
-
-/* A peer wants what was registered. Its last get has ended. */
-static void nbcolli_mpi_wanted(nbcolli_mpi_end *e, nbcolli_mpi_peer *p, const nbcoll_header *h)
-{
-    uint64_t number = h->word[0], offset = h->word[1], bytes = h->word[2];
-    const nbcolli_mpi_buffer *r = e->registered;
-
-    while (r && r->header.word[0] != number)
-        r = r->next;
-    p->give.number = number;
-    p->give.chunks = nbcolli_mpi_chunks(bytes);
-    p->give.from = p->give.end = NULL;
-    if (r && !p->is_given_up && offset <= r->arrival.bytes && bytes <= r->arrival.bytes - offset) {
-        p->give.from = (const unsigned char *)r->arrival.payload + offset;
-        p->give.end = p->give.from + bytes;
-    }
-    e->gives += p->give.chunks != 0;
-}
-
-/* Sends one chunk. */
-static bool nbcolli_mpi_give_one(nbcolli_mpi_end *e, int peer)
-{
-    nbcolli_mpi_peer *p = &e->peer[peer];
-    nbcolli_mpi_give *g = &p->give;
-    nbcolli_mpi_buffer *b = nbcolli_mpi_take_for(e, peer, true, NBCOLLI_MPI_GIVEN);
-    int bytes = g->from ? nbcolli_mpi_chunk(g->from, g->end) : 0;
-
-    if (!b)
-        return false;
-    if (bytes) {
-        memcpy(b->payload, g->from, (size_t)bytes);
-        g->from += bytes;
-    }
-    int error = PMPI_Isend(b->payload, bytes, MPI_BYTE, p->process, nbcolli_mpi_tag(e, e->base.rank, peer), e->comm,
-                           &e->request[e->receives + e->sends]);
-    g->under_way++;
-    if (error == MPI_SUCCESS)
-        e->buffer[e->receives + e->sends++] = b;
-    else
-        nbcolli_mpi_sent(e, b, error);
-    e->gives -= --g->chunks == 0;
-    return true;
-}
-
-/* Gives to all that want something, by turns, and not too much in one progress. True: there is more. */
-static bool nbcolli_mpi_give_all(nbcolli_mpi_end *e, int chunks)
-{
-    for (int k = 0, i = e->turn; k < e->base.ranks && e->gives; k++, i = (i + 1) % e->base.ranks) {
-        nbcolli_mpi_peer *p = &e->peer[i];
-        if (p->give.chunks && p->state != NBCOLLI_MPI_HERE) {
-            p->give.chunks = 0;
-            e->gives--;
-        }
-        for (; p->give.chunks && p->give.under_way < NBCOLLI_MPI_FLIGHT && chunks; chunks--)
-            if (!nbcolli_mpi_give_one(e, i))
-                return false;
-        e->turn = i;
-        if (!chunks)
-            return e->gives;
-    }
-    return false;
-}
-
-/* Posts receives of chunks; those of a get that has been cancelled, and has come back, into buffers. */
-static void nbcolli_mpi_expect(nbcolli_mpi_end *e, int peer)
-{
-    nbcolli_mpi_peer *p = &e->peer[peer];
-    nbcolli_mpi_get *g = &p->get;
-    bool drains = g->course != NBCOLLI_MPI_GOES_ON;
-
-    while (g->chunks && g->posted < NBCOLLI_MPI_FLIGHT && !(drains && g->work)) {
-        nbcolli_mpi_buffer *b = nbcolli_mpi_take_for(e, peer, drains, drains ? NBCOLLI_MPI_DRAINED : NBCOLLI_MPI_GOT);
-        int bytes = drains ? NBCOLLI_MPI_CHUNK : nbcolli_mpi_chunk(g->to, g->end);
-        if (!b)
-            return; /* again, later */
-        b->arrival.bytes = (size_t)bytes;
-        if (PMPI_Irecv(drains ? b->payload : g->to, bytes, MPI_BYTE, p->process, nbcolli_mpi_tag(e, peer, e->base.rank),
-                       e->comm, &e->request[e->receives + e->sends]) != MPI_SUCCESS) {
-            nbcolli_mpi_give_spare(e, b);
-            return;
-        }
-        e->buffer[e->receives + e->sends++] = b;
-        g->to += drains ? 0 : bytes;
-        g->chunks--;
-        g->posted++;
-    }
-}
-
-/* A receive of a chunk has ended. */
-static void nbcolli_mpi_got(nbcolli_mpi_end *e, nbcolli_mpi_buffer *b, const MPI_Status *status, int error)
-{
-    nbcolli_mpi_get *g = &e->peer[b->peer].get;
-    int is_cancelled = 0, count = 0;
-
-    PMPI_Test_cancelled(status, &is_cancelled);
-    if (is_cancelled)
-        g->chunks++; /* it will come all the same */
-    else if (b->use == NBCOLLI_MPI_GOT &&
-             (error != MPI_SUCCESS || PMPI_Get_count(status, MPI_BYTE, &count) != MPI_SUCCESS ||
-              (size_t)count != b->arrival.bytes))
-        g->is_short = true;
-    g->posted--;
-    nbcolli_mpi_give_spare(e, b);
-}
-
-/* Takes a get on: posts its receives, or takes them back, or returns its work request. */
-static void nbcolli_mpi_go_on(nbcolli_mpi_end *e, int peer, nbcoll_completions *found)
-{
-    nbcolli_mpi_peer *p = &e->peer[peer];
-    nbcolli_mpi_get *g = &p->get;
-    bool is_gone = p->state == NBCOLLI_MPI_LEFT || p->state >= NBCOLLI_MPI_BROKEN;
-
-    if (g->work && g->course == NBCOLLI_MPI_GOES_ON && is_gone)
-        g->course = NBCOLLI_MPI_CANCEL;
-    if (g->course == NBCOLLI_MPI_CANCEL) {
-        g->course = NBCOLLI_MPI_CANCELLED;
-        for (uint32_t i = e->receives; i < e->receives + e->sends; i++)
-            if (e->buffer[i]->peer == peer && e->buffer[i]->use == NBCOLLI_MPI_GOT)
-                PMPI_Cancel(&e->request[i]);
-    }
-    if (g->work && !g->posted && (!g->chunks || g->course != NBCOLLI_MPI_GOES_ON)) {
-        nbcoll_status in_vain = is_gone ? NBCOLL_ERR_PEER_LOST : NBCOLL_ERR_CANCELLED;
-        g->work->status = g->chunks ? in_vain : g->is_short ? NBCOLL_ERR_TRANSPORT : NBCOLL_OK;
-        g->work->next = found->completed;
-        found->completed = g->work;
-        g->work = NULL;
-    }
-    nbcolli_mpi_expect(e, peer);
-    e->gets -= !g->work && !g->posted && !g->chunks;
-}
-
-static void nbcolli_mpi_get_all(nbcolli_mpi_end *e, nbcoll_completions *found)
-{
-    for (int i = 0; i < e->base.ranks && e->gets; i++) {
-        const nbcolli_mpi_get *g = &e->peer[i].get;
-        if (g->work || g->posted || g->chunks)
-            nbcolli_mpi_go_on(e, i, found);
-    }
-}
-
-static nbcoll_posted nbcolli_mpi_bulk_get(nbcoll_endpoint *ep, int peer, const nbcoll_key *key, size_t offset,
-                                          const nbcoll_registration *local, void *to, size_t bytes, nbcoll_work *work)
-{
-    nbcolli_mpi_end *e = nbcolli_mpi_end_of(ep);
-    nbcolli_mpi_peer *p = &e->peer[peer];
-    nbcolli_mpi_get *g = &p->get;
-
-    (void)local;
-    if (p->state >= NBCOLLI_MPI_BROKEN)
-        return NBCOLL_POST_LOST;
-    if (!key->word[0] || offset > key->word[1] || bytes > key->word[1] - offset)
-        return NBCOLL_POST_FAILED;
-    if (!bytes)
-        return NBCOLL_POST_DONE;
-    if (!nbcolli_mpi_may_call(e) || p->state != NBCOLLI_MPI_HERE || g->work || g->posted || g->chunks)
-        return NBCOLL_POST_NOT_NOW;
-    nbcolli_mpi_buffer *b = nbcolli_mpi_take_for(e, peer, false, NBCOLLI_MPI_SENT);
-    if (!b)
-        return NBCOLL_POST_NOT_NOW;
-    b->header = (nbcoll_header){{key->word[0], offset, bytes}};
-    if (!nbcolli_mpi_send(e, peer, b, NBCOLLI_MPI_WANT, sizeof b->header))
-        return NBCOLL_POST_FAILED;
-    *g = (nbcolli_mpi_get){
-        .work = work, .to = to, .end = (unsigned char *)to + bytes, .chunks = nbcolli_mpi_chunks(bytes)};
-    e->gets++;
-    nbcolli_mpi_expect(e, peer);
-    return NBCOLL_POST_IN_FLIGHT;
-}
-
 static void nbcolli_mpi_cancel(nbcoll_endpoint *ep, nbcoll_work *work)
 {
-    nbcolli_mpi_end *e = nbcolli_mpi_end_of(ep);
-
-    for (int i = 0; i < ep->ranks; i++)
-        if (e->peer[i].get.work == work && e->peer[i].get.course == NBCOLLI_MPI_GOES_ON)
-            e->peer[i].get.course = NBCOLLI_MPI_CANCEL;
+    (void)ep, (void)work; /* never in flight */
 }
 
 /* ---- receiving --------------------------------------------------------------------------------------------------- */
@@ -530,8 +232,6 @@ static void nbcolli_mpi_arrive(nbcolli_mpi_end *e, nbcolli_mpi_buffer *b, size_t
         p->all = b->front.sent;
         e->ends++;
     }
-    if (b->front.kind == NBCOLLI_MPI_WANT && bytes == NBCOLLI_MPI_FRONT)
-        nbcolli_mpi_wanted(e, p, &b->header);
     if (b->front.kind != NBCOLLI_MPI_MESSAGE || bytes < NBCOLLI_MPI_FRONT)
         return;
     p->taken++;
@@ -542,7 +242,20 @@ static void nbcolli_mpi_arrive(nbcolli_mpi_end *e, nbcolli_mpi_buffer *b, size_t
     *last = &b->arrival.next;
 }
 
-/* Keeps the sends, and receives of chunks, that have not ended together. */
+/* A send has ended. */
+static void nbcolli_mpi_sent(nbcolli_mpi_end *e, nbcolli_mpi_buffer *b, int error)
+{
+    nbcolli_mpi_peer *p = &e->peer[b->peer];
+
+    nbcolli_mpi_give_spare(e, b);
+    if (error == MPI_SUCCESS || p->state != NBCOLLI_MPI_HERE)
+        return;
+    p->error = error;
+    p->state = NBCOLLI_MPI_BROKEN;
+    e->ends++;
+}
+
+/* Keeps the sends that have not ended together. */
 static void nbcolli_mpi_close_ranks(nbcolli_mpi_end *e)
 {
     uint32_t all = e->receives + e->sends, kept = e->receives;
@@ -585,9 +298,7 @@ static void nbcolli_mpi_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
     for (int i = 0; i < n; i++) {
         nbcolli_mpi_buffer *b = e->buffer[e->done[i]];
         int error = said == MPI_SUCCESS ? MPI_SUCCESS : e->status[i].MPI_ERROR;
-        if (e->done[i] >= (int)e->receives && b->use >= NBCOLLI_MPI_GOT)
-            nbcolli_mpi_got(e, b, &e->status[i], error);
-        else if (e->done[i] >= (int)e->receives)
+        if (e->done[i] >= (int)e->receives)
             nbcolli_mpi_sent(e, b, error);
         else if (error == MPI_SUCCESS && PMPI_Get_count(&e->status[i], MPI_BYTE, &count) == MPI_SUCCESS)
             nbcolli_mpi_arrive(e, b, (size_t)count, &last);
@@ -598,10 +309,7 @@ static void nbcolli_mpi_progress(nbcoll_endpoint *ep, nbcoll_completions *found)
         nbcolli_mpi_tell(e);
     if (e->ends)
         nbcolli_mpi_report_ends(e, found);
-    if (e->gets)
-        nbcolli_mpi_get_all(e, found);
-    bool is_more = e->gives && nbcolli_mpi_give_all(e, NBCOLL_PASS_BYTES / NBCOLLI_MPI_CHUNK);
-    ep->busy = n != 0 || is_more;
+    ep->busy = n != 0;
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
@@ -636,9 +344,7 @@ static void nbcolli_mpi_free(nbcolli_mpi_end *e)
 {
     nbcoll_host host = e->host;
 
-    NBCOLLI_FREE_ALL(&host, e->registered, nbcolli_mpi_buffer_bytes(e, false));
-    NBCOLLI_FREE_ALL(&host, e->spare[0], nbcolli_mpi_buffer_bytes(e, false));
-    NBCOLLI_FREE_ALL(&host, e->spare[1], nbcolli_mpi_buffer_bytes(e, true));
+    NBCOLLI_FREE_ALL(&host, e->spare, nbcolli_mpi_buffer_bytes(e));
     nbcolli_free(&host, e->status, (size_t)e->room * NBCOLLI_MPI_REQUEST);
     nbcolli_free(&host, e->bye, (size_t)e->base.ranks * sizeof *e->bye);
     nbcolli_free(&host, e, e->bytes);
@@ -655,8 +361,7 @@ static void nbcolli_mpi_close(nbcoll_endpoint *ep)
     if (!nbcolli_mpi_say_bye(e))
         e->bye = NULL;
     for (uint32_t i = 0; i < e->receives + e->sends; i++) {
-        bool is_receive = i < e->receives || e->buffer[i]->use >= NBCOLLI_MPI_GOT;
-        if (is_receive && e->request[i] != MPI_REQUEST_NULL)
+        if (i < e->receives && e->request[i] != MPI_REQUEST_NULL)
             PMPI_Cancel(&e->request[i]);
         if (nbcolli_mpi_has_ended(&e->request[i]))
             nbcolli_mpi_give_spare(e, e->buffer[i]);
@@ -670,12 +375,6 @@ static void nbcolli_mpi_reason(nbcoll_endpoint *ep, int peer, nbcoll_transport_e
     out->text = "a send of the MPI failed; the code is the MPI's";
 }
 
-static const nbcoll_bulk nbcolli_mpi_bulk = {.size = sizeof nbcolli_mpi_bulk,
-                                             .flags = NBCOLL_BULK_ANY_LOCAL,
-                                             .register_memory = nbcolli_mpi_register,
-                                             .deregister_memory = nbcolli_mpi_deregister,
-                                             .get = nbcolli_mpi_bulk_get};
-
 static const nbcoll_transport nbcolli_mpi_table = {.abi = NBCOLL_ABI,
                                                    .size = sizeof nbcolli_mpi_table,
                                                    .name = "mpi",
@@ -683,8 +382,6 @@ static const nbcoll_transport nbcolli_mpi_table = {.abi = NBCOLL_ABI,
                                                    .progress = nbcolli_mpi_progress,
                                                    .cancel = nbcolli_mpi_cancel,
                                                    .close = nbcolli_mpi_close,
-                                                   .bulk = &nbcolli_mpi_bulk,
-                                                   .give_up = nbcolli_mpi_give_up,
                                                    .reason = nbcolli_mpi_reason};
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -719,8 +416,7 @@ static nbcoll_status nbcolli_mpi_read(const nbcoll_mpi_config *from, nbcolli_mpi
     c->receives = c->receives ? c->receives : NBCOLLI_MPI_RECEIVES;
     c->payload = c->payload ? c->payload : NBCOLLI_MPI_PAYLOAD;
     if (!c->price.beta_ps)
-        c->price =
-            (nbcoll_level){.alpha_ns = 2000, .overhead_ns = 300, .beta_ps = 100, .eager_ps = 100, .get_ns = 2000};
+        c->price = (nbcoll_level){.alpha_ns = 2000, .overhead_ns = 300, .beta_ps = 200};
     if (!nbcolli_mpi_is_between(c->credits, 2, 1024) || !nbcolli_mpi_is_between(c->receives, 1, 1024) ||
         !nbcolli_mpi_is_between(c->payload, 256, 65536) || c->payload % 8 || c->first_tag < 0)
         return NBCOLL_ERR_CONFIG;
@@ -730,7 +426,7 @@ static nbcoll_status nbcolli_mpi_read(const nbcoll_mpi_config *from, nbcolli_mpi
 /* Where each rank is found: its tag is the first one and its number in its process. */
 static nbcoll_status nbcolli_mpi_place(nbcolli_mpi_end *e, const nbcolli_mpi_wish *w)
 {
-    int *most = NULL, is_there = 0;
+    int *most = NULL, is_there = 0, tag = 0;
 
     for (int i = 0; i < e->base.ranks; i++) {
         int process = w->config.process ? w->config.process[i] : i, number = 0;
@@ -740,11 +436,11 @@ static nbcoll_status nbcolli_mpi_place(nbcolli_mpi_end *e, const nbcolli_mpi_wis
             if (w->config.process[k] == process)
                 number = e->peer[k].tag - w->config.first_tag + 1;
         e->peer[i] = (nbcolli_mpi_peer){.process = process, .tag = w->config.first_tag + number};
-        e->tags = number >= e->tags ? number + 1 : e->tags;
+        tag = e->peer[i].tag > tag ? e->peer[i].tag : tag;
     }
     if (PMPI_Comm_get_attr(e->comm, MPI_TAG_UB, &most, &is_there) != MPI_SUCCESS)
         return NBCOLL_ERR_TRANSPORT;
-    return is_there && e->first_tag + (e->tags + 1LL) * e->tags - 1 > *most ? NBCOLL_ERR_CONFIG : NBCOLL_OK;
+    return is_there && tag > *most ? NBCOLL_ERR_CONFIG : NBCOLL_OK;
 }
 
 static nbcoll_status nbcolli_mpi_equip(nbcolli_mpi_end *e)
@@ -756,10 +452,9 @@ static nbcoll_status nbcolli_mpi_equip(nbcolli_mpi_end *e)
     if (!e->bye)
         return NBCOLL_ERR_MEMORY;
     for (uint32_t i = 0; i < receives; i++) {
-        nbcolli_mpi_buffer *b = nbcolli_alloc(&e->host, nbcolli_mpi_buffer_bytes(e, false), 64);
+        nbcolli_mpi_buffer *b = nbcolli_alloc(&e->host, nbcolli_mpi_buffer_bytes(e), 64);
         if (!b)
             return NBCOLL_ERR_MEMORY;
-        b->is_large = false;
         nbcolli_mpi_give_spare(e, b);
     }
     e->receives = receives;
@@ -767,7 +462,8 @@ static nbcoll_status nbcolli_mpi_equip(nbcolli_mpi_end *e)
         return NBCOLL_ERR_MEMORY;
     for (uint32_t i = 0; i < receives; i++) {
         e->request[i] = MPI_REQUEST_NULL;
-        e->buffer[i] = nbcolli_mpi_take(e, false);
+        e->buffer[i] = e->spare;
+        e->spare = e->spare->next;
     }
     nbcolli_mpi_receive(e);
     return NBCOLL_OK;
@@ -789,21 +485,18 @@ nbcoll_status nbcoll_mpi_open(const nbcoll_mpi_config *config, nbcoll_endpoint *
         return NBCOLL_ERR_MEMORY;
     memset(e, 0, bytes);
     PMPI_Query_thread(&level);
-    *e = (nbcolli_mpi_end){.base = {.transport = &nbcolli_mpi_table,
-                                    .rank = w.config.rank,
-                                    .ranks = w.config.ranks,
-                                    .limits = {.size = sizeof(nbcoll_limits),
-                                               .payload = w.config.payload,
-                                               .price = w.config.price,
-                                               .key_bytes = 16}},
-                           .host = w.config.host,
-                           .bytes = bytes,
-                           .comm = w.comm,
-                           .first_tag = w.config.first_tag,
-                           .opener = &errno,
-                           .any_thread = level == MPI_THREAD_MULTIPLE,
-                           .credits = w.config.credits,
-                           .receives = w.config.receives};
+    *e = (nbcolli_mpi_end){
+        .base = {.transport = &nbcolli_mpi_table,
+                 .rank = w.config.rank,
+                 .ranks = w.config.ranks,
+                 .limits = {.size = sizeof(nbcoll_limits), .payload = w.config.payload, .price = w.config.price}},
+        .host = w.config.host,
+        .bytes = bytes,
+        .comm = w.comm,
+        .opener = &errno,
+        .any_thread = level == MPI_THREAD_MULTIPLE,
+        .credits = w.config.credits,
+        .receives = w.config.receives};
     status = nbcolli_mpi_place(e, &w);
     if (status == NBCOLL_OK)
         status = nbcolli_mpi_equip(e);
