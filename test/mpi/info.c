@@ -22,7 +22,8 @@ int main(int argc, char *argv[])
     MPI_Info info;
     MPI_Comm off, copy, twin, later, on;
     MPI_Request request = MPI_REQUEST_NULL;
-    int rank, size, n, sum = 0, one = 1, all[64], back[64], nonblocking = argc > 1 && strcmp(argv[1], "nonblocking") == 0;
+    int rank, size, n, sum = 0, one = 1, all[64], back[64];
+    int nonblocking = argc > 1 && strcmp(argv[1], "nonblocking") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
