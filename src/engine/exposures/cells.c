@@ -386,7 +386,7 @@ nbcoll_status nbcolli_look(nbcolli_op *op, size_t bytes, nbcolli_found *found)
             if (bytes != (all - offset < piece ? all - offset : piece))
                 return NBCOLL_ERR_MISMATCH;
             found->payload = NULL;
-            found->kind = (nbcolli_cell_kind)kind;
+            found->kind = bytes ? (nbcolli_cell_kind)kind : NBCOLLI_INLINED; /* an empty part lies nowhere */
             offset = kind == NBCOLLI_STREAMED ? (i - first) * sizeof(nbcolli_stream) : offset;
             found->place = (nbcolli_remote){offset, {{part.key[0], part.key[1]}}};
             return NBCOLL_OK;

@@ -247,23 +247,22 @@ static int nbcolli_fetch_look(nbcolli_op *op)
     const nbcoll_bulk *bulk = op->post.link->transport.bulk;
     nbcolli_found found = {.kind = NBCOLLI_INLINED};
     nbcoll_status s = nbcolli_look(op, v->write.bytes, &found);
-    int is_streamed = v->write.bytes && found.kind == NBCOLLI_STREAMED; /* an empty part has no place to look at */
 
-    if (s == NBCOLL_OK && is_streamed)
+    if (s == NBCOLL_OK && found.kind == NBCOLLI_STREAMED)
         s = nbcolli_stream_find(op, &found, nbcolli_fetch_unit(op));
     if (s != NBCOLL_OK)
         return nbcolli_fetch_misses(op, s);
-    if (is_streamed)
+    if (found.kind == NBCOLLI_STREAMED)
         return 1;
     const void *there = found.payload;
     run->is_worn |= !there || op->cell; /* a replay looks into first cells only */
+    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.kind == NBCOLLI_STAGED) && bulk->view)
+        there = bulk->view(op->post.link->endpoint, op->post.peer, &found.place.key, found.place.offset,
+                           v->write.bytes);
     if (v->write.bytes == 0) {
         nbcolli_fetch_end(op);
         return 0;
     }
-    if (!there && (v->kind == NBCOLL_FETCH_REDUCE || found.kind == NBCOLLI_STAGED) && bulk->view)
-        there = bulk->view(op->post.link->endpoint, op->post.peer, &found.place.key, found.place.offset,
-                           v->write.bytes);
     if (there)
         return nbcolli_fetch_found(op, there);
     op->phase = NBCOLLI_FETCHING;
