@@ -29,9 +29,7 @@ static inline void *nbcolli_alloc(const nbcoll_host *host, size_t bytes, size_t 
 {
     if (host->alloc && host->free)
         return host->alloc(host->user, bytes, align);
-    if (bytes > SIZE_MAX - align)
-        return NULL;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
+    return bytes > SIZE_MAX - align ? NULL : aligned_alloc(align, (bytes + align - 1) / align * align);
 }
 
 static inline void nbcolli_free(const nbcoll_host *host, void *memory, size_t bytes)

@@ -17,9 +17,8 @@ uint64_t nbcolli_time_left(const nbcoll_host *host, uint64_t deadline, uint64_t 
     if (deadline == UINT64_MAX)
         return longest;
     uint64_t now = nbcolli_now(host);
-    if (now >= deadline)
-        return 0;
-    return deadline - now < longest ? deadline - now : longest;
+    uint64_t left = deadline > now ? deadline - now : 0;
+    return left < longest ? left : longest;
 }
 
 nbcoll_status nbcolli_sleep(const nbcoll_host *host, struct pollfd *fds, size_t n, uint64_t longest, uint64_t *looks)

@@ -395,9 +395,7 @@ nbcoll_status nbcoll_cancel(nbcoll_request request)
         return s;
     nbcolli_drain(c); /* work left by a tick: a communicator whose vote is over */
     nbcolli_request *r = nbcolli_request_find(request);
-    if (!r)
-        return nbcolli_leave(c, nbcolli_request_gone(request));
-    return nbcolli_cancel(c, r, NULL, NBCOLL_OK);
+    return r ? nbcolli_cancel(c, r, NULL, NBCOLL_OK) : nbcolli_leave(c, nbcolli_request_gone(request));
 }
 
 /* Does the region overlap these bytes of the receive buffer? */
