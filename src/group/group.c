@@ -11,7 +11,7 @@
 #include "../engine/comm/comm.h"
 #include "../engine/comm/vote.h"
 #include "../engine/progress/lock.h"
-#include "../engine/progress/made.h"
+#include "../engine/progress/created.h"
 #include "../engine/run/fail.h"
 #include "../engine/wire/unexpected.h"
 

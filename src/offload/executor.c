@@ -9,7 +9,7 @@
 #include "../engine/run/run.h"
 #include "../engine/run/step.h"
 #include "../engine/comm/executors.h"
-#include "../engine/progress/handed.h"
+#include "../engine/progress/submitted.h"
 #include "../engine/calls/start.h"
 #include "../host/host.h"
 

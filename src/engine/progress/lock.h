@@ -3,7 +3,7 @@
 #ifndef NBCOLLI_ENGINE_PROGRESS_LOCK_H
 #define NBCOLLI_ENGINE_PROGRESS_LOCK_H
 
-#include "handed.h"
+#include "submitted.h"
 #include "replay.h"
 #include "../state/caller.h"
 #include "../../host/host.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "progress.h"
 
-#include "made.h"
+#include "created.h"
 #include "../wire/control.h"
 #include "../wire/giveup.h"
 #include "../run/fail.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
 
-#include "made.h"
+#include "created.h"
 
 #include "../run/fail.h"
 #include "../wire/control.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Operations that starts have handed over: progress takes them from there. */
-#ifndef NBCOLLI_ENGINE_PROGRESS_HANDED_H
-#define NBCOLLI_ENGINE_PROGRESS_HANDED_H
+#ifndef NBCOLLI_ENGINE_PROGRESS_SUBMITTED_H
+#define NBCOLLI_ENGINE_PROGRESS_SUBMITTED_H
 
 #include "../state/context.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The end of a creation: each rank computes the same from the votes of all. */
-#ifndef NBCOLLI_ENGINE_PROGRESS_MADE_H
-#define NBCOLLI_ENGINE_PROGRESS_MADE_H
+#ifndef NBCOLLI_ENGINE_PROGRESS_CREATED_H
+#define NBCOLLI_ENGINE_PROGRESS_CREATED_H
 
 #include "../state/context.h"
 

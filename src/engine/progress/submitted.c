@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "handed.h"
+#include "submitted.h"
 
 #include "progress.h"
 #include "../run/fail.h"
