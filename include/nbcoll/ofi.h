@@ -39,6 +39,10 @@
 #ifndef NBCOLL_OFI_H
 #define NBCOLL_OFI_H
 
+#if defined NBCOLL_WITH_OFI && !NBCOLL_WITH_OFI
+#error "nbcoll/ofi.h is of the component ofi: define NBCOLL_WITH_OFI=1, or link nbcoll_ofi"
+#endif
+
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
 #define nbcoll_ofi_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_open)
 #define nbcoll_ofi_meet NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_ofi_meet)

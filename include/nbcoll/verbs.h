@@ -30,6 +30,10 @@
 #ifndef NBCOLL_VERBS_H
 #define NBCOLL_VERBS_H
 
+#if defined NBCOLL_WITH_VERBS && !NBCOLL_WITH_VERBS
+#error "nbcoll/verbs.h is of the component verbs: define NBCOLL_WITH_VERBS=1, or link nbcoll_verbs"
+#endif
+
 #ifdef NBCOLL_PREFIX /* not among the names of every copy */
 #define nbcoll_verbs_open NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_open)
 #define nbcoll_verbs_meet NBCOLLI_PREFIXED(NBCOLL_PREFIX, nbcoll_verbs_meet)

@@ -23,7 +23,7 @@ for name in $(components names); do
         [ -f "include/nbcoll/$header.h" ] || { echo "$name: there is no $header.h" && exit 1; }
     done
 done
-for name in $(components names parts); do
+for name in $(components names held); do
     upper=$(echo "$name" | tr a-z A-Z)
     for header in $(components headers "$name"); do
         sed -n "/^#if defined NBCOLL_WITH_$upper && !NBCOLL_WITH_$upper\$/ { n; p }" "include/nbcoll/$header.h" |
