@@ -100,22 +100,22 @@ static size_t nbcolli_mpi_buffer_bytes(const nbcolli_mpi_end *e)
 static bool nbcolli_mpi_grow(nbcolli_mpi_end *e)
 {
     uint32_t room = e->room ? 2 * e->room : e->receives + NBCOLLI_MPI_SENDS, used = e->receives + e->sends;
-    MPI_Status *status = nbcolli_alloc(&e->host, (size_t)room * NBCOLLI_MPI_REQUEST, 64);
+    nbcolli_mpi_buffer **buffer = nbcolli_alloc(&e->host, (size_t)room * NBCOLLI_MPI_REQUEST, 64);
 
-    if (!status)
+    if (!buffer)
         return false;
-    /* in the order of their alignment */
-    nbcolli_mpi_buffer **buffer = (nbcolli_mpi_buffer **)(void *)(status + room);
+    /* in the order of their alignment: in an MPI a request's, and then a status's, are those of pointers, or of int */
     MPI_Request *request = (MPI_Request *)(void *)(buffer + room);
+    MPI_Status *status = (MPI_Status *)(void *)(request + room);
     if (e->room) {
         memcpy(buffer, e->buffer, used * sizeof *buffer);
         memcpy(request, e->request, used * sizeof *request);
-        nbcolli_free(&e->host, e->status, (size_t)e->room * NBCOLLI_MPI_REQUEST);
+        nbcolli_free(&e->host, e->buffer, (size_t)e->room * NBCOLLI_MPI_REQUEST);
     }
     e->status = status;
     e->buffer = buffer;
     e->request = request;
-    e->done = (int *)(void *)(request + room);
+    e->done = (int *)(void *)(status + room);
     e->room = room;
     return true;
 }
@@ -345,7 +345,7 @@ static void nbcolli_mpi_free(nbcolli_mpi_end *e)
     nbcoll_host host = e->host;
 
     NBCOLLI_FREE_ALL(&host, e->spare, nbcolli_mpi_buffer_bytes(e));
-    nbcolli_free(&host, e->status, (size_t)e->room * NBCOLLI_MPI_REQUEST);
+    nbcolli_free(&host, e->buffer, (size_t)e->room * NBCOLLI_MPI_REQUEST);
     nbcolli_free(&host, e->bye, (size_t)e->base.ranks * sizeof *e->bye);
     nbcolli_free(&host, e, e->bytes);
 }
