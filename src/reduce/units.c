@@ -4,8 +4,8 @@
 
 int nbcolli_has_units(const nbcoll_host_type *t)
 {
-    return t->packed && t->size >= offsetof(nbcoll_host_type, unpack_units) + sizeof t->unpack_units && t->pack_units &&
-           t->unpack_units && t->of < NBCOLL_TYPE_COUNT;
+    return (t->packed || !t->extent) && t->size >= offsetof(nbcoll_host_type, unpack_units) + sizeof t->unpack_units &&
+           t->pack_units && t->unpack_units && t->of < NBCOLL_TYPE_COUNT;
 }
 
 const nbcoll_host_type *nbcolli_host_type_at(nbcoll_type type)

@@ -328,6 +328,29 @@ static void what_is_no_such_type_is_refused(void **state)
     assert_int_equal(nbcoll_type_size(nbcoll_type_of(&s.type)), 0);
 }
 
+/* Also elements without bytes have the operations of their numbers, and no others. */
+static void elements_without_bytes_are_combined(void **state)
+{
+    static const nbcoll_operation reductions[] = {NBCOLL_OPERATION_REDUCE, NBCOLL_OPERATION_ALLREDUCE,
+                                                  NBCOLL_OPERATION_SCAN, NBCOLL_OPERATION_EXSCAN,
+                                                  NBCOLL_OPERATION_REDUCE_SCATTER_BLOCK};
+    nbcoll_strided s;
+    world w;
+    (void)state;
+    EXPECT(OK, nbcoll_strided_make(&s, NBCOLL_DOUBLE, 1, (nbcoll_steps){0, 5}, NBCOLL_ONCE, 1));
+    nbcoll_type type = nbcoll_type_of(&s.type);
+    assert_true(nbcoll_op_applies(NBCOLL_SUM, type));
+    assert_false(nbcoll_op_applies(NBCOLL_BAND, type));
+    world_open(&w, 3, NULL, NULL, NULL);
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
+        nbcoll_request q[RANKS];
+        for (int r = 0; r < w.ranks; r++)
+            EXPECT(OK, start(reductions[i], NULL, NULL, 7, type, w.comm[r], &q[r]));
+        world_finish(&w, (size_t)w.ranks, q);
+    }
+    world_close(&w);
+}
+
 /* ---- sums ---------------------------------------------------------------------------------------------------------
  * Of columns they have the bits that they have of vectors. */
 
@@ -454,6 +477,7 @@ int main(void)
         cmocka_unit_test(elements_at_one_place_are_sent_to_many_and_received_once),
         cmocka_unit_test(a_message_is_received_into_one_place_once),
         cmocka_unit_test(what_is_no_such_type_is_refused),
+        cmocka_unit_test(elements_without_bytes_are_combined),
         cmocka_unit_test(columns_are_summed_as_vectors_are),
         cmocka_unit_test(sums_of_other_types_are_refused),
         cmocka_unit_test(a_large_element_is_packed_in_pieces),
