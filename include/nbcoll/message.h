@@ -50,9 +50,9 @@
  * receiver keeps the announcement only, and when it has matched it gets the data from the sender's memory, or asks for
  * it, and its sender puts it there, or sends it. An announced message needs no credit: so a receive and a send that fit
  * always meet, whatever else is under way between the two ranks. At most `announced` messages to a rank may be
- * announced and not taken; a further one ends with ERR_LIMIT. So a rank stores, for each other one, at most `credits`
- * short messages and `announced` announcements; a peer that sends more of the first, or announces more than 16,384, is
- * lost (ERR_PEER_LOST).
+ * announced and not taken; a further one ends with ERR_LIMIT, its receiver hears nothing of it, and a receive for it
+ * waits on. So a rank stores, for each other one, at most `credits` short messages and `announced` announcements; a
+ * peer that sends more of the first, or announces more than 16,384, is lost (ERR_PEER_LOST).
  *
  * The end of a send says that its buffer may be changed; that of a synchronous send (ssend) that it has been matched,
  * too. When a rank is lost, or has left, messages matched with it, and receives from it that no arrived message fits,

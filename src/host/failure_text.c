@@ -112,12 +112,14 @@ size_t nbcoll_failure_text(const nbcoll_failure *failure, char *text, size_t byt
 
     nbcolli_reason_text(&f, reason, sizeof reason);
     snprintf(what, sizeof what, !(f.tag & NBCOLL_FAILURE_MESSAGE)    ? "operation %llu"
-                                : (uint32_t)f.tag == UINT32_MAX ? "a message with any tag"
+                                : (uint32_t)f.tag == UINT32_MAX ? "a receive of any tag"
                                                                 : "a message with tag %llu",
              (unsigned long long)(f.tag & ~NBCOLL_FAILURE_MESSAGE));
     if (f.status == NBCOLL_ERR_TIMEOUT || f.status == NBCOLL_ERR_NO_SLOT) {
         if (f.rank < 0)
             n = snprintf(text, bytes, "%s%s has not ended", begin, what);
+        else if (f.tag & NBCOLL_FAILURE_MESSAGE) /* ranks do not ask each other for messages */
+            n = snprintf(text, bytes, "%s waits for rank %d", what, f.rank);
         else if (f.position == NBCOLL_POSITION_NOT_STARTED)
             n = snprintf(text, bytes, "%srank %d has not started %s", begin, f.rank, what);
         else

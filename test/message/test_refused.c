@@ -267,13 +267,13 @@ static void a_deadline_names_the_rank_and_the_tag(void **state)
     assert_int_equal(failure.rank, 1);
     assert_int_equal(failure.tag, NBCOLL_FAILURE_MESSAGE + 17);
     nbcoll_failure_text(&failure, text, sizeof text);
-    assert_string_equal(text, "a message with tag 17 waits for rank 1, which has not said where it is");
+    assert_string_equal(text, "a message with tag 17 waits for rank 1");
     EXPECT(OK, nbcoll_cancel(q));
     EXPECT(ERR_CANCELLED, nbcoll_test(&q));
     EXPECT(ERR_TIMEOUT, nbcoll_recv(&value, 1, NBCOLL_INT, NBCOLL_ANY_SOURCE, NBCOLL_ANY_TAG, p.m[0], NULL, 1000));
     EXPECT(OK, nbcoll_last_failure(p.w.context[0], &failure));
     nbcoll_failure_text(&failure, text, sizeof text);
-    assert_string_equal(text, "a message with any tag has not ended");
+    assert_string_equal(text, "a receive of any tag has not ended");
     party_close(&p);
 }
 
