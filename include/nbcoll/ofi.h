@@ -67,8 +67,8 @@ typedef struct nbcoll_ofi_config {
                              credits: with few credits it is less */
     uint32_t lost_ms; /* a machine from which nothing has come for so long is lost, 1000 to 600000 [6000]. The kernel
                          counts in seconds: it may take up to one more, and never takes less than two. Below
-                         3000 a single packet that the network drops is enough. What fails without a reason
-                         waits so long for its peer's goodbye, which may explain it */
+                         3000 a single packet that the network drops is enough. When a message or put has
+                         failed, the peer is asked, and may take so long to answer */
     nbcoll_host host; /* its alloc, free, log and now */
 } nbcoll_ofi_config;
 

@@ -352,7 +352,6 @@ struct actor {
 struct storm {
     plan plan;
     uint64_t now, random, hash, steps, last_cause;
-    uint64_t doubt; /* how long the medium waits for a goodbye after a failure: ofi's lost_ms */
     uint64_t over; /* so many calls have ended, and communicators have been freed */
     uint64_t steps_moved; /* when something has ended last, or somebody was away, or has slept in an opening */
     uint64_t words, met_at_words; /* until others have a turn; how often they had */

@@ -47,7 +47,7 @@ static const char *const note_name[] = {
  * between two looks at the clock (ask.h), which takes long. */
 static void judge_time(storm *s, int rank, uint64_t number, uint64_t status)
 {
-    if (status != NBCOLL_OK && s->now > s->last_cause + LATEST + s->doubt && !s->ends && !s->actor[rank].is_dead &&
+    if (status != NBCOLL_OK && s->now > s->last_cause + LATEST && !s->ends && !s->actor[rank].is_dead &&
         !s->plan.is_bare && !(s->bad_anywhere & BAD_HEADER))
         storm_find(s, "rank %d, item %llu: it ends badly only %llu ms after the last cause", rank,
                    (unsigned long long)number, (unsigned long long)((s->now - s->last_cause) / MILLISECOND));

@@ -158,6 +158,47 @@ int nbcolli_ofi_launch(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
     return said;
 }
 
+void nbcolli_ofi_has_failed(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
+{
+    b->is_asked = false;
+    b->until = nbcolli_now(&e->host) + e->lost_ns;
+    b->next_doubtful = e->doubtful;
+    e->doubtful = b;
+    b->peer->doubts = true;
+    nbcolli_ofi_is_due(e, b->peer);
+}
+
+/* A message has its number behind that of one that has failed: who has missed that one finds it now, and loses this
+ * rank. */
+static bool nbcolli_ofi_ask(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    if (!p->doubts)
+        return true;
+    if (!nbcolli_ofi_say(e, p, NBCOLLI_OFI_DOUBTS, NULL, 0))
+        return false;
+    p->doubts = false;
+    for (nbcolli_ofi_buffer *b = e->doubtful; b; b = b->next_doubtful)
+        b->is_asked |= b->peer == p;
+    return true;
+}
+
+static bool nbcolli_ofi_answer(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+{
+    if (p->is_doubted && !nbcolli_ofi_say(e, p, NBCOLLI_OFI_LIVES, NULL, 0))
+        return false;
+    p->is_doubted = false;
+    return true;
+}
+
+/* It lives, and puts to it went where it takes them. */
+static void nbcolli_ofi_answered(nbcolli_ofi_end *e, const nbcolli_ofi_peer *p)
+{
+    for (nbcolli_ofi_buffer *b = e->doubtful; b; b = b->next_doubtful)
+        if (b->peer == p && b->is_asked)
+            b->until = 0;
+    nbcolli_ofi_believe(e);
+}
+
 void nbcolli_ofi_launch_or_wait(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 {
     int said = nbcolli_ofi_launch(e, b);
@@ -170,9 +211,7 @@ void nbcolli_ofi_launch_or_wait(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
         e->again_last = &b->next;
         return;
     }
-    b->until = nbcolli_now(&e->host) + e->lost_ns;
-    b->next_doubtful = e->doubtful;
-    e->doubtful = b;
+    nbcolli_ofi_has_failed(e, b);
 }
 
 void nbcolli_ofi_launch_again(nbcolli_ofi_end *e)
@@ -382,7 +421,8 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
         next = due->next_due;
         due->is_due = false;
         if (due->state == NBCOLLI_OFI_HERE &&
-            (!nbcolli_ofi_send_out(e, due) || !nbcolli_ofi_tell_move(e, due) ||
+            (!nbcolli_ofi_send_out(e, due) || !nbcolli_ofi_tell_move(e, due) || !nbcolli_ofi_ask(e, due) ||
+             !nbcolli_ofi_answer(e, due) ||
              (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_say(e, due, NBCOLLI_OFI_TAKEN, NULL, 0))))
             nbcolli_ofi_is_due(e, due);
     }
@@ -499,6 +539,12 @@ void nbcolli_ofi_took(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, size_t bytes, n
             memcpy(&moved, b->wire + sizeof front, sizeof moved);
             nbcolli_ofi_moved(e, p, &moved);
         }
+        if (kind == NBCOLLI_OFI_DOUBTS) {
+            p->is_doubted = true;
+            nbcolli_ofi_is_due(e, p);
+        }
+        if (kind == NBCOLLI_OFI_LIVES)
+            nbcolli_ofi_answered(e, p);
         if (kind == NBCOLLI_OFI_TRIAL && p->rank == e->partner && bytes > sizeof front)
             e->trial_heard |= 1u << (b->wire[sizeof front] & 3);
     }

@@ -27,7 +27,7 @@
 #include "system.h"
 #include "../../src/host/host.h"
 
-#define NBCOLLI_OFI_MAGIC 0x6f6607u /* raised with every change of addresses, fronts, hellos or goodbyes */
+#define NBCOLLI_OFI_MAGIC 0x6f6608u /* raised with every change of addresses, fronts, hellos or goodbyes */
 #define NBCOLLI_OFI_VERSION FI_VERSION(1, 17)
 #define NBCOLLI_OFI_NAME 104u   /* bytes of a provider's address, at most */
 #define NBCOLLI_OFI_BATCH 32    /* completions of a progress, at most */
@@ -72,7 +72,9 @@ typedef enum nbcolli_ofi_kind {
     NBCOLLI_OFI_MOVED,   /* puts to its sender go elsewhere: the payload is a nbcolli_ofi_name; or, if that is empty,
                             nowhere: it has given this rank up */
     NBCOLLI_OFI_PART,    /* a piece of a message, of which more follow */
-    NBCOLLI_OFI_TRIAL    /* of trial.c; its first byte: one of these */
+    NBCOLLI_OFI_TRIAL,   /* of trial.c; its first byte: one of these */
+    NBCOLLI_OFI_DOUBTS,  /* something sent or put to its receiver has failed: that answers, if it lives */
+    NBCOLLI_OFI_LIVES    /* the answer: what it has taken, behind what it had to say of its moves */
 } nbcolli_ofi_kind;
 
 enum { NBCOLLI_OFI_FILLS, NBCOLLI_OFI_ASKS, NBCOLLI_OFI_ANSWERS, NBCOLLI_OFI_ENDS };
@@ -120,13 +122,14 @@ typedef struct nbcolli_ofi_buffer {
     bool is_under_way; /* the provider has it */
     bool is_taken;     /* the peer has acknowledged it */
     bool is_cancelled; /* a put that goes no further */
+    bool is_asked;     /* has failed, and its peer was asked since */
     void *desc;
     size_t bytes;                      /* of `wire` that are sent, or have arrived */
     const char *from;                  /* of a put: what is left of it, and where it goes */
     size_t left, piece;                /* piece: under way */
     uint64_t at, key, moves;           /* moves: of its peer when it was posted */
     void *local;                       /* the descriptor of `from` */
-    uint64_t until;                    /* when its failure is believed */
+    uint64_t until;                    /* when its failure is believed, if the peer answers nothing */
     _Alignas(64) unsigned char wire[]; /* front, header, payload */
 } nbcolli_ofi_buffer;
 
@@ -156,6 +159,7 @@ struct nbcolli_ofi_peer {
     bool is_given_up, gives_up;  /* by this rank; it has given this rank up */
     bool is_watched, is_suspect; /* has been connected to; a connection of it has ended */
     bool is_met;                 /* a connection has carried its hello */
+    bool doubts, is_doubted;     /* is to be asked; is to be answered */
     fi_addr_t to, bulk_to;
     nbcolli_ofi_slab slab;
     nbcolli_ofi_buffer *spare, *quiet;         /* free ones */
@@ -318,7 +322,11 @@ int nbcolli_ofi_launch(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
 
 /* The same; without room in the provider it is posted later. */
 void nbcolli_ofi_launch_or_wait(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
+
 void nbcolli_ofi_launch_again(nbcolli_ofi_end *e);
+
+/* It is doubtful, until its peer answers, ends, or has been silent for lost_ms. */
+void nbcolli_ofi_has_failed(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b);
 
 /* The provider has no room, or is connecting. */
 static inline void nbcolli_ofi_is_refused_now(nbcolli_ofi_end *e)
@@ -409,6 +417,9 @@ int nbcolli_ofi_poll(nbcolli_ofi_end *e, nbcoll_arrival ***last);
 
 /* The peer has ended, as `state` says: what was sent to it comes back. */
 void nbcolli_ofi_over(nbcolli_ofi_end *e, nbcolli_ofi_peer *p, nbcolli_ofi_state state, int error);
+
+/* Ends all doubts that something has answered, or nothing for lost_ms. */
+void nbcolli_ofi_believe(nbcolli_ofi_end *e);
 
 /* A work request comes back with the next progress. */
 void nbcolli_ofi_give_back(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, nbcoll_status status);

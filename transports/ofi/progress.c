@@ -61,8 +61,8 @@ static void nbcolli_ofi_report(nbcolli_ofi_end *e, nbcoll_completions *found)
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
-/* It may be the first sign of the peer's end; or that the peer takes puts elsewhere. The peer's connection, or a
- * message, soon tells which. */
+/* It may be the first sign of the peer's end; or that the peer takes puts elsewhere. The peer's connection, a message,
+ * or its answer soon tells which. */
 static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int error)
 {
     nbcolli_ofi_peer *p = b->peer;
@@ -78,14 +78,12 @@ static void nbcolli_ofi_doubt(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b, int err
         return;
     }
     b->is_under_way = true; /* if the peer acknowledges it, it is free when its doubt is over */
-    b->until = nbcolli_now(&e->host) + e->lost_ns;
-    b->next_doubtful = e->doubtful;
-    e->doubtful = b;
+    nbcolli_ofi_has_failed(e, b);
 }
 
-/* The failure stays unexplained: a put fails alone, a message may or may not have arrived. Or the peer has given this
- * rank up: a put fails. */
-static void nbcolli_ofi_believe(nbcolli_ofi_end *e)
+/* A put whose peer answers, and has not moved, fails alone; so does one whose peer has given this rank up. The peer of
+ * a message that it has not taken is lost. */
+void nbcolli_ofi_believe(nbcolli_ofi_end *e)
 {
     for (nbcolli_ofi_buffer **at = &e->doubtful; *at;) {
         nbcolli_ofi_buffer *b = *at;

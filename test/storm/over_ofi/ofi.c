@@ -462,7 +462,6 @@ static uint64_t ofi_next(const actor *a)
 static void ofi_make(storm *s)
 {
     ofi_world = (ofi){.storm = s, .climate = draw_climate(&s->plan), .outage = {-1, -1, UINT64_MAX, UINT64_MAX}};
-    s->doubt = ofi_world.climate.lost_ms * MILLISECOND;
     for (int r = 0; r < s->plan.ranks; r++)
         ofi_world.station[r] = (station){.actor = &s->actor[r]};
     fake_begins();
