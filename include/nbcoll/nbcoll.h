@@ -280,10 +280,11 @@ typedef struct nbcoll_call {
 /* What an error was about. An operation is named by its tag: the number of operations that were started before it on
  * the communicator; creations of communicators count. `rank` (in `comm`; -1 when no member is concerned) was lost,
  * failed, cancelled, or called something else than the others. A rank that others have lost names itself. After
- * ERR_TIMEOUT `rank` is one for which this rank waits, directly or through others: a rank that has not started the
- * operation, if one is known, else the lowest; `position` says where it is. After ERR_NO_SLOT `rank` is such a rank of
- * the operation `tag`, which holds the slot. A waiting rank asks about every 40 ms. It reads the answer in shared
- * memory; where ranks share none, they answer from inside calls. */
+ * ERR_TIMEOUT `rank` is one for which this rank waits, directly or through up to 16 others: a rank that has not started
+ * the operation, if one is known, else the lowest; `position` says where it is. After ERR_NO_SLOT `rank` is such a rank
+ * of the operation `tag`, which holds the slot. A waiting rank asks about every 40 ms. It reads the answer in shared
+ * memory; where ranks share none, they answer from inside calls. What it knows through others is 40 ms older for each,
+ * and more where these make no calls. */
 #define NBCOLL_FAILURE_MESSAGE (UINT64_C(1) << 63)
 typedef struct nbcoll_failure {
     nbcoll_status status;

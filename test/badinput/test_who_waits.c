@@ -553,6 +553,38 @@ static void a_late_rank_is_no_mismatch_and_the_deadline_names_it(void **state)
     }
 }
 
+/* Ranks that wait for each other have told each other of it. Another one is missing, and says nothing. */
+static void who_was_late_and_has_started_is_not_named_a_second_later(void **state)
+{
+    enum { RANKS = 49, LATE = 22, SILENT = 47 };
+    nbcoll_request q[RANKS];
+    nbcoll_comm *made[RANKS];
+    nbcoll_failure failure;
+    scene s;
+
+    (void)state;
+    scene_open(&s, RANKS, 0, NULL);
+    s.silent = SILENT;
+    for (int r = 0; r < RANKS; r++)
+        if (r != LATE && r != SILENT)
+            EXPECT(OK, nbcoll_comm_idup(s.w.comm[r], &made[r], &q[r]));
+    EXPECT(ERR_TIMEOUT, nbcoll_wait(&q[0], (uint64_t)500 * MS));
+    EXPECT(OK, nbcoll_last_failure(s.w.context[0], &failure));
+    assert_int_equal(failure.rank, LATE);
+    EXPECT(OK, nbcoll_comm_idup(s.w.comm[LATE], &made[LATE], &q[LATE]));
+    EXPECT(ERR_TIMEOUT, nbcoll_wait(&q[0], (uint64_t)1000 * MS));
+    for (int r = 0; r < RANKS; r++)
+        if (r != SILENT) {
+            EXPECT(ERR_TIMEOUT, nbcoll_wait(&q[r], 0));
+            EXPECT(OK, nbcoll_last_failure(s.w.context[r], &failure));
+            assert_false(failure.rank == LATE && failure.position == NBCOLL_POSITION_NOT_STARTED);
+        }
+    s.silent = -1;
+    EXPECT(OK, nbcoll_comm_idup(s.w.comm[SILENT], &made[SILENT], &q[SILENT]));
+    world_finish(&s.w, RANKS, q);
+    world_close(&s.w);
+}
+
 enum { MEMBERS = 3, AHEAD = 300, STEP = 5, LATENESS = 400 };
 
 /* Where a rank of the next test is in its program: `left` operations, one after the other, then a barrier. */
@@ -760,6 +792,7 @@ int main(void)
         cmocka_unit_test(who_waits_for_a_rank_that_has_freed_the_communicator_after_a_loss_is_told_of_the_loss),
         cmocka_unit_test(who_waits_until_one_has_read_that_has_freed_the_communicator_is_told),
         cmocka_unit_test(a_late_rank_is_no_mismatch_and_the_deadline_names_it),
+        cmocka_unit_test(who_was_late_and_has_started_is_not_named_a_second_later),
         cmocka_unit_test(however_far_others_are_ahead_a_late_rank_is_no_mismatch),
         cmocka_unit_test(a_silent_rank_is_named_as_silent),
         cmocka_unit_test(what_a_failure_was_about_is_said_in_words),

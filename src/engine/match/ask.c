@@ -129,8 +129,10 @@ static nbcoll_position nbcolli_position_known(const nbcoll_comm *comm, int rank,
     return comm->told[rank].tag == tag ? (nbcoll_position)comm->told[rank].position : NBCOLL_POSITION_UNKNOWN;
 }
 
-/* 1 + the nearest rank, then the lowest, known not to have started the operation, or 0; and a HOP a rank in between. */
+/* 1 + the nearest rank, then the lowest, known not to have started the operation, or 0; and a HOP a rank in between.
+ * Ranks that wait for each other tell each other what has ceased to be so: HOPS end that, after a second at most. */
 #define NBCOLLI_LATE_HOP (UINT32_C(1) << 24)
+#define NBCOLLI_LATE_HOPS 16
 static uint32_t nbcolli_late_in(const nbcolli_run *run)
 {
     const nbcoll_comm *comm = run->comm;
@@ -375,7 +377,8 @@ void nbcolli_where_in(nbcoll_comm *comm, nbcolli_incoming *in)
     told->next = p.position == NBCOLL_POSITION_FREED ? 0 : h->bytes;
     told->position = (uint8_t)p.position;
     uint32_t hops = h->number / NBCOLLI_LATE_HOP, most = (uint32_t)comm->size; /* more: it goes in a circle */
-    told->late = !p.freeing && h->number % NBCOLLI_LATE_HOP <= most && hops < most && hops < 255 ? h->number : 0;
+    int is_news = !p.freeing && h->number % NBCOLLI_LATE_HOP <= most && hops < most && hops < NBCOLLI_LATE_HOPS;
+    told->late = is_news ? h->number : 0;
     if (!comm->context->ticks.is_under_way)
         nbcolli_where_judge(comm, h, &p);
     uint64_t next = nbcolli_next_wanted(comm, rank, h->tag + 1);
