@@ -912,7 +912,8 @@ NBCOLL_API int nbcoll_op_applies(nbcoll_op op, nbcoll_type type);
  * itself. Before an operation ends with ERR_MISMATCH it waits up to 100 ms while the ranks tell each other what they
  * have called: nbcoll_comm_failure then names the rank that differs from most, in the first operation in which it does.
  * Three do not wait, so that what the others have called may not be known yet: a refused start, an operation that has
- * no slot, and one that has failed on another rank, where word of that comes before word of the difference.
+ * no slot, and one that has failed on another rank, where word of that comes before word of the difference. Then
+ * nbcoll_comm_failure knows it some calls of nbcoll_progress later.
  *
  * Where each rank passes its own counts, a rank must send as many bytes to another as that one receives from it: else
  * the operation ends with ERR_MISMATCH before any of these bytes is written, and other operations go on. The library

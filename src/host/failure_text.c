@@ -95,7 +95,7 @@ static size_t nbcolli_mismatch_text(const nbcoll_failure *f, char *text, size_t 
     if (!f->called.operation && !f->expected.operation)
         return nbcolli_text_add(text, bytes, 0,
                                 "the ranks are out of step, in operation %llu or before it, as rank %d has shown; what "
-                                "they have called is not known here",
+                                "they have called is not known here yet",
                                 tag, f->rank);
     size_t at = nbcolli_text_add(text, bytes, 0, "rank %d called ", f->rank);
     at = nbcolli_call_text(&f->called, text, bytes, at);

@@ -693,7 +693,7 @@ static void what_a_failure_was_about_is_said_in_words(void **state)
     failure_says(&f, "rank 2 cancelled operation 9");
     f.status = NBCOLL_ERR_MISMATCH;
     failure_says(&f, "the ranks are out of step, in operation 9 or before it, as rank 2 has shown; what they have "
-                    "called is not known here");
+                    "called is not known here yet");
     f.status = NBCOLL_ERR_CALL;
     failure_says(&f, "rank 2 had a host function that failed in operation 9");
     f.status = NBCOLL_ERR_NO_SLOT;
