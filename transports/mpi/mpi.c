@@ -18,7 +18,8 @@ enum {
     NBCOLLI_MPI_CREDITS = 64,
     NBCOLLI_MPI_RECEIVES = 64,
     NBCOLLI_MPI_PAYLOAD = 3840,
-    NBCOLLI_MPI_SENDS = 32 /* room for so many at first */
+    NBCOLLI_MPI_SENDS = 32,  /* room for so many at first */
+    NBCOLLI_MPI_LOOKS = 1000 /* at the receives of an end that closes; what has not ended then is lost */
 };
 
 typedef enum nbcolli_mpi_kind {
@@ -324,18 +325,34 @@ static bool nbcolli_mpi_has_ended(MPI_Request *request)
            (PMPI_Test(request, &has_ended, MPI_STATUS_IGNORE) == MPI_SUCCESS && has_ended);
 }
 
-/* Tells all others that this rank leaves. False: the MPI still reads e->bye. */
-static bool nbcolli_mpi_say_bye(nbcolli_mpi_end *e)
+/* Tells a rank that this one leaves. False: the MPI still reads e->bye. */
+static bool nbcolli_mpi_say_bye(nbcolli_mpi_end *e, int rank)
 {
-    bool is_said = true;
+    const nbcolli_mpi_peer *p = &e->peer[rank];
     MPI_Request request;
 
-    for (int i = 0; i < e->base.ranks; i++) {
-        const nbcolli_mpi_peer *p = &e->peer[i];
-        e->bye[i] = (nbcolli_mpi_front){(uint32_t)e->base.rank, NBCOLLI_MPI_BYE, p->taken, p->sent};
-        if (i != e->base.rank && p->state == NBCOLLI_MPI_HERE &&
-            PMPI_Isend(&e->bye[i], sizeof e->bye[i], MPI_BYTE, p->process, p->tag, e->comm, &request) == MPI_SUCCESS)
-            is_said &= nbcolli_mpi_has_ended(&request);
+    return p->state != NBCOLLI_MPI_HERE ||
+           PMPI_Isend(&e->bye[rank], sizeof *e->bye, MPI_BYTE, p->process, p->tag, e->comm, &request) != MPI_SUCCESS ||
+           nbcolli_mpi_has_ended(&request);
+}
+
+/* Tells all that this rank leaves; what it tells itself ends its receives. False: as above. MPI_Cancel must not end
+ * them: while another thread of the process is in Open MPI 4.1, that may complete a receive into which this thread
+ * copies a message just then. The copy comes into memory that is freed, or into another endpoint's buffer. */
+static bool nbcolli_mpi_leave(nbcolli_mpi_end *e)
+{
+    bool is_said = true, have_ended = false;
+
+    for (int i = 0; i < e->base.ranks; i++)
+        e->bye[i] = (nbcolli_mpi_front){(uint32_t)e->base.rank, NBCOLLI_MPI_BYE, e->peer[i].taken, e->peer[i].sent};
+    for (int i = 0; i < e->base.ranks; i++)
+        is_said &= i == e->base.rank || nbcolli_mpi_say_bye(e, i);
+    for (uint32_t i = 0; i < e->receives; i++)
+        is_said &= nbcolli_mpi_has_ended(&e->request[i]) || nbcolli_mpi_say_bye(e, e->base.rank);
+    for (int look = 0; look < NBCOLLI_MPI_LOOKS && !have_ended; look++) {
+        have_ended = true;
+        for (uint32_t i = 0; i < e->receives; i++)
+            have_ended &= nbcolli_mpi_has_ended(&e->request[i]);
     }
     return is_said;
 }
@@ -358,14 +375,11 @@ static void nbcolli_mpi_close(nbcoll_endpoint *ep)
     PMPI_Finalized(&is_finalized);
     if (is_finalized || !nbcolli_mpi_may_call(e))
         return;
-    if (!nbcolli_mpi_say_bye(e))
+    if (!nbcolli_mpi_leave(e))
         e->bye = NULL;
-    for (uint32_t i = 0; i < e->receives + e->sends; i++) {
-        if (i < e->receives && e->request[i] != MPI_REQUEST_NULL)
-            PMPI_Cancel(&e->request[i]);
+    for (uint32_t i = 0; i < e->receives + e->sends; i++)
         if (nbcolli_mpi_has_ended(&e->request[i]))
             nbcolli_mpi_give_spare(e, e->buffer[i]);
-    }
     nbcolli_mpi_free(e);
 }
 
