@@ -86,17 +86,6 @@ static int nbcolli_has_moved(nbcoll_context *const c[], size_t n)
     return 0;
 }
 
-/* The next pass looks at the clock: of this thread, or of the one that is inside. */
-static void nbcolli_look_soon(nbcoll_context *c)
-{
-    if (!(c->flags & NBCOLL_ANY_THREAD))
-        c->passes_left = 0;
-    else if (nbcolli_try_lock(c)) {
-        c->passes_left = 0;
-        nbcolli_unlock(c);
-    }
-}
-
 /* ---- passing time ------------------------------------------------------------------------------------------------ */
 
 int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], size_t n, uint64_t timeout)
@@ -122,10 +111,6 @@ int nbcolli_waiter_pause(nbcolli_waiter *w, nbcoll_context *const contexts[], si
         left = nbcolli_time_left(&c->host, w->deadline, UINT64_MAX);
         nbcolli_come_back(c);
     }
-    /* Each yield may last a time slice: without this a rank could yield 1024 times (ask.h) before it asks. */
-    int is_due = left ? w->vain > spins && w->looks % NBCOLLI_LOOKS_OF_CLOCK == 0 : timeout > 0;
-    for (size_t i = 0; i < n && is_due && !c->host.pause; i++)
-        nbcolli_look_soon(contexts[i]);
     if (left == 0) {
         nbcolli_waiter_end(w);
         return 0;

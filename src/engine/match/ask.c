@@ -14,8 +14,7 @@
 #include "../../host/host.h"
 
 #define NBCOLLI_ASK_LOOK 10000000u /* ns between two looks at the clock, at most, if passes come evenly */
-#define NBCOLLI_PASSES 1023u       /* between two, at most; */
-#define NBCOLLI_PASSES_PAUSING 4u  /* where the host has a pause, which may take as long as it likes */
+#define NBCOLLI_PASSES 15u         /* between two, at most: a yield or a pause behind each may take long */
 
 /* Where a rank is in an operation. */
 typedef struct nbcolli_rank_place {
@@ -477,9 +476,8 @@ static void nbcolli_round_over(nbcoll_comm *comm)
 void nbcolli_look_at_clock(nbcoll_context *c, int64_t slots)
 {
     uint64_t now = nbcolli_now(&c->host);
-    uint32_t most = c->host.pause ? NBCOLLI_PASSES_PAUSING : NBCOLLI_PASSES;
 
-    c->passes = now - c->looked_at > NBCOLLI_ASK_LOOK ? 0 : c->passes < most / 2 ? 2 * c->passes + 1 : most;
+    c->passes = now - c->looked_at > NBCOLLI_ASK_LOOK ? 0 : c->passes < NBCOLLI_PASSES ? 2 * c->passes + 1 : c->passes;
     c->passes_left = c->passes;
     c->looked_at = now;
     if (!c->round && c->active && now >= c->round_at)

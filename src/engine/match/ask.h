@@ -24,10 +24,9 @@
  * about: if the rank asked is not in the middle of that, it has freed that communicator, and answers what it has kept
  * of it. So a failed run that waits for answers asks, too.
  *
- * The clock is looked at before a sleep and from passes: after twice as many each time, till these are 1024 (5 where
- * the host has a pause, about 16 where a wait yields: both may take long); from one again after some that took 10 ms.
- * An operation that goes well asks nobody. Nor does one of a pre-posted schedule, which waits by design, until it has
- * failed. Inline: what every start and every pass does for that. */
+ * The clock is looked at before a sleep and from passes: after twice as many each time, till these are 16; from one
+ * again after some that took 10 ms. An operation that goes well asks nobody. Nor does one of a pre-posted schedule,
+ * which waits by design, until it has failed. Inline: what every start and every pass does for that. */
 #ifndef NBCOLLI_ENGINE_MATCH_ASK_H
 #define NBCOLLI_ENGINE_MATCH_ASK_H
 
