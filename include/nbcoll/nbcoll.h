@@ -486,7 +486,7 @@ typedef struct nbcoll_comm_config {
                                 compute. Binomial trees within a node are split accordingly (split.h), unless rules say
                                 how. The smallest number of any rank counts. 0: none are known */
     size_t schedule_bytes; /* memory that cached schedules and their runs may take on this rank. Beyond it the library
-                              drops schedules that were used longest ago, cheap ones first; it keeps the last one.
+                              drops the schedules that were used longest ago; it keeps the last one.
                               nbcoll_comm_schedules tells what they take. 0: 32 MiB, or what the last 128 take, if that
                               is more. A short allreduce of two ranks takes 5 KB */
 } nbcoll_comm_config;

@@ -4,8 +4,7 @@
 # one collective, the engine and the command are no larger than the bars below. Who makes something smaller lowers its
 # bar. A bar rises only by what a new function of the core takes: types of units and operations that are resolved took
 # 145 lines of the one file, 5 KB of its text and 5 KB of hello; 32-bit counts (nbcoll_ints) 40 lines of the one file;
-# messages that are abandoned 20 of the engine; waits that ask who is late where a host has no pause 14 of the engine;
-# `nbcoll run --hosts` 349 and `nbcoll mpirun` 97 of the command.
+# messages that are abandoned 20 of the engine; `nbcoll run --hosts` 349 and `nbcoll mpirun` 97 of the command.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -37,10 +36,10 @@ printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >"$work/one.c"
 "$CC" -w -O2 -Iinclude examples/hello/*.c "$NBCOLL_BINARY/libnbcoll.a" -pthread -lm -o "$work/hello"
 strip "$work/hello"
 
-within 'one file' "$(wc -l <"$work/nbcoll.h")" lines 33392
+within 'one file' "$(wc -l <"$work/nbcoll.h")" lines 33335
 within 'its text' $(($(text "$work/one.o") / 1000)) KB 445
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 343
-within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 13732
-within 'src/engine without comments' "$(code_lines src/engine)" lines 10538
+within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 13675
+within 'src/engine without comments' "$(code_lines src/engine)" lines 10492
 within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 10726
 exit $failed

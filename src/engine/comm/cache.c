@@ -26,21 +26,26 @@ static uint32_t nbcolli_mix_array(uint32_t hash, const size_t *array, int n)
     return hash;
 }
 
-static uint32_t nbcolli_mix_type(uint32_t hash, nbcoll_type type)
+#define NBCOLLI_KEY_WORDS 9
+
+typedef struct nbcolli_call_key {
+    size_t word[NBCOLLI_KEY_WORDS];
+} nbcolli_call_key;
+
+/* Of complete arguments, but for their arrays. */
+static nbcolli_call_key nbcolli_call_key_of(const nbcoll_args *a)
 {
-    hash = nbcolli_key_mix(nbcolli_key_mix(hash, nbcoll_type_size(type)), nbcolli_packed_size(type));
-    return nbcolli_key_mix(hash, nbcolli_unit_type(type));
+    nbcoll_type type = a->reduction.type;
+    return (nbcolli_call_key){{a->count, (size_t)a->operation, (unsigned)a->root, nbcoll_type_size(type),
+                               nbcolli_packed_size(type), nbcolli_unit_type(type), nbcolli_op_number(a->reduction.op),
+                               a->in_place != 0, a->packs != 0}};
 }
 
-/* Of complete arguments. */
 static uint32_t nbcolli_key_hash(const nbcoll_args *a, int ranks)
 {
-    uint64_t op = nbcolli_op_number(a->reduction.op);
-    uint32_t h = nbcolli_key_mix(0, a->count);
-    h = nbcolli_key_mix(h, (uint64_t)a->operation << 32 | (uint32_t)a->root);
-    h = nbcolli_mix_type(h, a->reduction.type);
-    h = nbcolli_key_mix(h, op << 2 | (uint64_t)(a->in_place != 0) << 1 | (a->packs != 0));
-    return nbcolli_mix_array(nbcolli_mix_array(h, a->counts, ranks), a->displs, ranks);
+    nbcolli_call_key key = nbcolli_call_key_of(a);
+    uint32_t hash = nbcolli_mix_array(0, key.word, NBCOLLI_KEY_WORDS);
+    return nbcolli_mix_array(nbcolli_mix_array(hash, a->counts, ranks), a->displs, ranks);
 }
 
 static int nbcolli_same_array(const void *a, const void *b, size_t bytes)
@@ -56,21 +61,13 @@ static int nbcolli_same_types(const nbcoll_type *kept, const nbcoll_args *a, int
     return !kept == !a->types;
 }
 
-static int nbcolli_same_type(nbcoll_type kept, nbcoll_type type)
-{
-    return nbcoll_type_size(kept) == nbcoll_type_size(type) && nbcolli_packed_size(kept) == nbcolli_packed_size(type) &&
-           nbcolli_unit_type(kept) == nbcolli_unit_type(type);
-}
-
 /* Does the schedule that was built for `kept` serve `a`? `kept` has stand-ins, and as types the bytes of their
  * elements. */
 static int nbcolli_key_same(const nbcoll_args *kept, const nbcoll_args *a, int ranks)
 {
     size_t bytes = (size_t)ranks * sizeof(size_t);
-    return kept->count == a->count && kept->operation == a->operation && kept->root == a->root &&
-           nbcolli_same_type(kept->reduction.type, a->reduction.type) &&
-           nbcolli_op_number(kept->reduction.op) == nbcolli_op_number(a->reduction.op) &&
-           !kept->in_place == !a->in_place && !kept->packs == !a->packs &&
+    nbcolli_call_key key = nbcolli_call_key_of(a), other = nbcolli_call_key_of(kept);
+    return memcmp(&key, &other, sizeof key) == 0 &&
            nbcolli_same_array(kept->counts, a->counts, bytes) && nbcolli_same_array(kept->displs, a->displs, bytes) &&
            nbcolli_same_types(kept->types, a, ranks);
 }
@@ -101,11 +98,6 @@ static nbcolli_cached *nbcolli_cache_oldest(const nbcolli_cache *cache)
     return NBCOLLI_HOLDER(nbcolli_cached, age, cache->entries.first);
 }
 
-static nbcolli_cached *nbcolli_cache_newer(const nbcolli_cached *e)
-{
-    return NBCOLLI_HOLDER(nbcolli_cached, age, e->age.next);
-}
-
 void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e)
 {
     nbcolli_list_leave(&e->age);
@@ -116,15 +108,6 @@ void nbcolli_cache_renew(nbcolli_cache *cache, nbcolli_cached *e)
 static size_t nbcolli_cached_bytes(const nbcolli_cached *e)
 {
     return e->memory + e->schedule->memory + (e->schedule->stand_in ? sizeof(nbcolli_stand_in) : 0) + e->schedule->held;
-}
-
-/* The cost of building it again, by its steps, for each KiB of its memory: a power of two. */
-static uint32_t nbcolli_cached_weight(const nbcoll_comm *comm, const nbcolli_cached *e)
-{
-    uint64_t built = (uint64_t)e->schedule->steps * (comm->config.agent ? (uint64_t)comm->size : 1); /* of all ranks */
-    size_t run = e->schedule->held ? 0 : e->schedule->extent[NBCOLL_BUFFER_SCRATCH] + e->schedule->bounce;
-    uint64_t each = 64 * built / ((nbcolli_cached_bytes(e) + run) / 1024 + 1);
-    return 64 - (uint32_t)__builtin_clzll(each | 1);
 }
 
 static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
@@ -147,30 +130,14 @@ static void nbcolli_cache_evict(nbcoll_comm *comm, nbcolli_cached *e)
     nbcolli_free(&comm->context->host, e, e->memory);
 }
 
-#define NBCOLLI_SPARED 8u /* of the oldest eighth at most so many are looked at */
-
-/* The cheapest to build again among the entries used longest ago. Those used before it weigh less the next time. */
-static nbcolli_cached *nbcolli_cache_choose(nbcolli_cache *cache)
-{
-    size_t looks = cache->entries.count / 8 < NBCOLLI_SPARED ? cache->entries.count / 8 : NBCOLLI_SPARED;
-    nbcolli_cached *chosen = nbcolli_cache_oldest(cache), *e = nbcolli_cache_newer(chosen);
-
-    for (size_t i = 1; i < looks; i++, e = nbcolli_cache_newer(e))
-        if (e->weight < chosen->weight)
-            chosen = e;
-    for (e = nbcolli_cache_oldest(cache); e != chosen; e = nbcolli_cache_newer(e))
-        e->weight--; /* its weight is above the chosen one's */
-    return chosen;
-}
-
-/* Makes room, but for the newest one. */
+/* Makes room: what was used longest ago goes first, and the newest one stays. */
 static void nbcolli_cache_trim(nbcoll_comm *comm)
 {
     nbcolli_cache *cache = &comm->cache;
 
     while (cache->entries.count > 1 && (cache->entries.count > cache->limit ||
                                         (cache->bytes > cache->most && cache->entries.count > cache->spared))) {
-        nbcolli_cache_evict(comm, nbcolli_cache_choose(cache));
+        nbcolli_cache_evict(comm, nbcolli_cache_oldest(cache));
         cache->evicted++;
     }
 }
@@ -296,7 +263,6 @@ static void nbcolli_cache_add(nbcoll_comm *comm, nbcolli_cached *e)
     nbcolli_cached **bucket = &cache->bucket[e->hash & (cache->buckets - 1)];
     e->next = *bucket;
     *bucket = e;
-    e->weight = nbcolli_cached_weight(comm, e);
     nbcolli_list_add(&cache->entries, &e->age);
     cache->built++;
     cache->bytes += nbcolli_cached_bytes(e);
@@ -314,10 +280,8 @@ nbcoll_status nbcolli_comm_schedule(nbcoll_comm *comm, const nbcoll_args *a, con
     while (e && !(e->hash == hash && nbcolli_key_same(&e->args, a, comm->size)))
         e = e->next;
     if (e) {
-        if (e->age.next) {
+        if (e->age.next)
             nbcolli_cache_renew(cache, e);
-            e->weight = nbcolli_cached_weight(comm, e);
-        }
         if (cache->bytes > cache->most)
             nbcolli_cache_trim(comm); /* new runs have grown it */
         *out = e->schedule;

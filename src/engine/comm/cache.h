@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The bounded cache of a communicator's schedules, under everything that their builders read. Where they take more
- * bytes than the host allows, one of those used longest ago makes room: of the last few the one that is cheapest to
- * build again. If a request still holds it, that request frees it.
+ * bytes than the host allows, the one used longest ago makes room. If a request still holds it, that request frees it.
  *
  * A memo of calls comes first: two numbers, its word and its count, identify a call without arrays, of a predefined
  * type and op; checks and results of the first such call hold for all. Calls with a host's type, whose address may now

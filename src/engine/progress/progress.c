@@ -137,23 +137,21 @@ static void nbcolli_slot_fill(nbcolli_slot *slot)
         nbcolli_slot_free(comm, slot);
 }
 
-/* Tells communicators, and shrinks, what has happened to ranks. An endpoint may so learn of losses from another one,
- * behind it in the list. */
-static void nbcolli_losses(nbcoll_context *c)
+/* Tells communicators, and shrinks, what has happened to ranks. Are there more losses? An endpoint may so learn of some
+ * from another one, behind it in the list. */
+static int nbcolli_losses(nbcoll_context *c)
 {
-    int losses;
+    int losses = 0;
 
-    do {
-        losses = 0;
-        for (nbcolli_link *link = c->links; link; link = link->next) {
-            if (link->losses)
-                nbcolli_bury(link);
-            if (link->shrinks)
-                nbcolli_shrinks_go(link);
-        }
-        for (const nbcolli_link *link = c->links; link; link = link->next)
-            losses |= link->losses;
-    } while (losses);
+    for (nbcolli_link *link = c->links; link; link = link->next) {
+        if (link->losses)
+            nbcolli_bury(link);
+        if (link->shrinks)
+            nbcolli_shrinks_go(link);
+    }
+    for (const nbcolli_link *link = c->links; link; link = link->next)
+        losses |= link->losses;
+    return losses;
 }
 
 /* Sends what this rank still has to tell others, and notes whether there is news for later drains. */
@@ -202,7 +200,8 @@ NBCOLLI_ALWAYS_INLINE int nbcolli_look_at_links(nbcoll_context *c)
 void nbcolli_drain_news(nbcoll_context *c)
 {
     for (;;) {
-        nbcolli_losses(c);
+        if (nbcolli_losses(c))
+            continue;
         if (c->failing.first) {
             nbcolli_run *run = (nbcolli_run *)c->failing.first;
             nbcolli_list_leave(&run->item);

@@ -112,7 +112,6 @@ typedef struct nbcolli_cached {
     struct nbcolli_cached *next; /* in its bucket */
     nbcolli_list_item age; /* in its cache's `entries` */
     uint32_t hash;
-    uint32_t weight;  /* cost of building it again, for its size; falls each time it is spared */
     size_t memory;    /* of the entry and its copies of arrays */
     nbcoll_args args; /* its arrays are copies */
     nbcoll_schedule *schedule;
