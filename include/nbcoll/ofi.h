@@ -61,7 +61,7 @@ typedef struct nbcoll_ofi_config {
     const char *domain;   /* as fi_info names it: of a provider over TCP the interface, "eth0" [any but the loopback,
                              if there is another one] */
     const char *address;  /* of this machine, by which the others reach it: "10.0.0.1" [that of the domain] */
-    uint32_t credits;     /* messages under way from one rank to another, 2 to 128 [16], and of no more than 132 KiB */
+    uint32_t credits;     /* messages under way from one rank to another, 2 to 128 [16], and of no more than 196 KiB */
     uint32_t payload;     /* of a message, a multiple of 8 from 256 to 65536 [16384; 32768 of ofi_rxm; 65536 of net and
                              tcp]: limits.payload. ofi_rxm is given it in pieces of 16384 bytes, at most half as many as
                              credits: with few credits it is less */

@@ -4,7 +4,8 @@
  * closed its endpoint at once. So the goodbye of a rank that closes, which the kernels deliver, repeats messages that
  * may not have arrived (watch.c), and a post is done at once. As many messages may be under way to a peer as there are
  * buffers for it, its credits, and as many bytes as a goodbye can repeat; the peer has receives for that many, which
- * all ranks share. Every message says how many have arrived; half of the credits, or of the bytes, are told apart.
+ * all ranks share; over a stream fewer: there messages wait in the kernel for a receive, and a few long buffers stay in
+ * the cache. Every message says how many have arrived; half of the credits, or of the bytes, are told apart.
  * A message that is longer than what ofi_rxm sends at once goes in pieces, each in a buffer of its own: the receiver
  * appends the payloads of the others to the first one's. See ofi.h. */
 #include <errno.h>
@@ -17,8 +18,7 @@
 /* For sending, for the transport's own messages, and to receive from it. */
 static void nbcolli_ofi_make(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
 {
-    uint32_t receives = e->credits + NBCOLLI_OFI_EXTRA;
-    nbcolli_ofi_buffer *all = nbcolli_ofi_cut(e, e->credits + NBCOLLI_OFI_QUIET + receives, &p->slab);
+    nbcolli_ofi_buffer *all = nbcolli_ofi_cut(e, e->credits + NBCOLLI_OFI_QUIET + e->receives, &p->slab);
 
     if (!all)
         return;

@@ -32,11 +32,12 @@
 #define NBCOLLI_OFI_NAME 104u   /* bytes of a provider's address, at most */
 #define NBCOLLI_OFI_BATCH 32    /* completions of a progress, at most */
 #define NBCOLLI_OFI_QUIET 4u    /* buffers for messages of the transport's own to a peer */
+#define NBCOLLI_OFI_STREAM 8u   /* receives for a peer whose provider leaves in a stream what has none */
 #define NBCOLLI_OFI_EXTRA 4u    /* receives for a peer beside its credits, for such messages and for acknowledgements */
 #define NBCOLLI_OFI_RAW_KEY 32u /* bytes of a raw key, at most */
 #define NBCOLLI_OFI_GUESTS 16u  /* connections that have not said whose they are, at most */
 #define NBCOLLI_OFI_KEPT                                                                                               \
-    (132u << 10) /* bytes of messages to a peer that may not have arrived, at most: a goodbye says                     \
+    (196u << 10) /* bytes of messages to a peer that may not have arrived, at most: a goodbye says                     \
                     them once more, and they must fit the kernel's buffers of a connection */
 #define NBCOLLI_OFI_MS UINT64_C(1000000)
 
@@ -202,7 +203,7 @@ typedef struct nbcolli_ofi_end {
     const struct nbcolli_ofi_system *os;
     nbcoll_host host;
     size_t bytes;
-    uint32_t credits, payload;
+    uint32_t credits, receives, payload; /* receives: of a peer */
     uint32_t piece; /* bytes that the provider is given at once: longer messages go in pieces */
     uint32_t keeps, tell; /* bytes of messages to a peer that may not have arrived; that are told apart */
     uint64_t lost_ns, nonce;

@@ -129,6 +129,7 @@ static void nbcolli_ofi_measure(nbcolli_ofi_end *e, uint32_t payload)
 
     if (!payload)
         e->payload = is_stream ? 65536 : is_rxm ? 32768 : e->payload;
+    e->receives = is_stream ? NBCOLLI_OFI_STREAM : e->credits + NBCOLLI_OFI_EXTRA;
     e->piece = (uint32_t)NBCOLLI_OFI_FRONT + e->payload;
     if (is_rxm)
         nbcolli_ofi_measure_pieces(e);

@@ -296,13 +296,12 @@ static const char *nbcolli_ofi_open_all(nbcolli_ofi_end *e, nbcolli_ofi_place *m
 
 nbcoll_status nbcolli_ofi_equip(nbcolli_ofi_end *e, nbcolli_ofi_place *mine)
 {
-    uint32_t receives = e->credits + NBCOLLI_OFI_EXTRA;
     const char *refused = nbcolli_ofi_open_all(e, mine);
 
     if (refused)
         return nbcolli_ofi_refused(e, refused, e->error);
     e->own = nbcolli_ofi_cut(e, e->credits, &e->own_slab);
-    nbcolli_ofi_buffer *first = e->own ? nbcolli_ofi_cut(e, receives, &e->first_slab) : NULL;
+    nbcolli_ofi_buffer *first = e->own ? nbcolli_ofi_cut(e, e->receives, &e->first_slab) : NULL;
     if (!first)
         return NBCOLL_ERR_MEMORY;
     nbcolli_ofi_receive(e, first);
