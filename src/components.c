@@ -45,6 +45,7 @@
 #include "neighbor/choose.c"
 #include "neighbor/combining.c"
 #include "neighbor/create.c"
+#include "neighbor/forgo.c"
 #include "neighbor/graph.c"
 #include "neighbor/grid.c"
 #include "neighbor/linear.c"

@@ -108,10 +108,10 @@ typedef struct nbcoll_neighbor_grid {
  * call: ERR_NULL, ERR_CONFIG (a size), ERR_RANK (a neighbour outside the communicator; extents whose product is not the
  * number of ranks), ERR_ARGUMENT (a negative number; more dimensions; an offset without its opposite), ERR_LIMIT (more
  * neighbours). On all ranks together: ERR_MISMATCH (a rank names another as destination more or fewer times than that
- * names it as source; grids differ), and what splits and allreduces return. ERR_MEMORY: nothing has happened, and the
- * others wait: call again. Memory that a rank lacks later is ERR_CANCELLED there. If a rank fails after others have
- * ended well, their operations with these neighbours end with ERR_CANCELLED, ERR_PEER_LOST or ERR_MISMATCH. So does the
- * making of a graph, if a rank fails after the split. `comm` stays usable. */
+ * names it as source; grids differ), ERR_MEMORY (a rank has none for its part), and what splits and allreduces return.
+ * If a rank fails after others have ended well, their operations with these neighbours end with ERR_CANCELLED,
+ * ERR_PEER_LOST or ERR_MISMATCH. So does the making of a graph, if a rank fails after the split. `comm` stays usable.
+ */
 NBCOLL_API nbcoll_status nbcoll_neighbors_of_graph(nbcoll_comm *comm, const nbcoll_neighbor_graph *graph,
                                                    nbcoll_neighbors **out, uint64_t timeout);
 NBCOLL_API nbcoll_status nbcoll_neighbors_of_grid(nbcoll_comm *comm, const nbcoll_neighbor_grid *grid,

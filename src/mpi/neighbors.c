@@ -2,14 +2,6 @@
  * The neighbourhood collectives: which neighbours a communicator's topology has, and the calls. */
 #include "door.h"
 
-/* A refused creation leaves the others waiting, unless this rank gives up. */
-static nbcoll_neighbors *created(nbcoll_comm *ours, nbcoll_status status, nbcoll_neighbors *out)
-{
-    if (status == NBCOLL_ERR_MEMORY)
-        door_give_up(ours, nbcoll_comm_rank(ours) == 0);
-    return status == NBCOLL_OK ? out : NULL;
-}
-
 /* Null: nbcoll has no such grid, or this rank could not. */
 static nbcoll_neighbors *of_grid(MPI_Comm comm, nbcoll_comm *ours)
 {
@@ -23,8 +15,8 @@ static nbcoll_neighbors *of_grid(MPI_Comm comm, nbcoll_comm *ours)
     for (int i = 0; i < n; i++)
         periodic[i] = periodic[i] != 0;
     grid.dims = n;
-    nbcoll_status status = nbcoll_neighbors_of_grid(ours, &grid, &out, NBCOLL_FOREVER);
-    return created(ours, status, out);
+    nbcoll_neighbors_of_grid(ours, &grid, &out, NBCOLL_FOREVER);
+    return out;
 }
 
 /* The neighbours of a graph: *from, which is to be freed, and *to in it. False: no memory. */
@@ -60,8 +52,7 @@ nbcoll_neighbors *door_neighbors(MPI_Comm comm, nbcoll_comm *ours)
     if (topology == MPI_CART) {
         out = of_grid(comm, ours);
     } else if (door_all(comm, read_graph(comm, &graph, &from))) {
-        nbcoll_status status = nbcoll_neighbors_of_graph(ours, &graph, &out, NBCOLL_FOREVER);
-        out = created(ours, status, out);
+        nbcoll_neighbors_of_graph(ours, &graph, &out, NBCOLL_FOREVER);
     }
     free(from);
     if (door_all(comm, out))

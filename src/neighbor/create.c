@@ -36,8 +36,7 @@ static uint64_t nbcolli_edge_number(int from, int to)
     return nbcolli_splitmix(nbcolli_splitmix((uint64_t)from + 1) + (uint64_t)to);
 }
 
-/* The end of an operation, whose buffers are here: it is over at the timeout, too. ERR_MEMORY is left to what was
- * refused and has changed nothing. */
+/* The end of an operation, whose buffers are here: it is over at the timeout, too. */
 static nbcoll_status nbcolli_neighbors_wait(nbcoll_request *request, uint64_t timeout)
 {
     nbcoll_status s = nbcoll_wait(request, timeout);
@@ -46,16 +45,20 @@ static nbcoll_status nbcolli_neighbors_wait(nbcoll_request *request, uint64_t ti
         nbcoll_cancel(*request);
         nbcoll_wait(request, NBCOLL_FOREVER);
     }
-    return s == NBCOLL_ERR_MEMORY ? NBCOLL_ERR_CANCELLED : s;
+    return s;
 }
 
 /* Neighbours have a communicator of their own. So a rank that fails while they are made, or behind that, can leave it:
- * the others' operations there end. Ranks of one colour split off together. */
-static nbcoll_status nbcolli_neighbors_split(nbcoll_neighbors *n, nbcoll_comm *comm, int colour, uint64_t timeout)
+ * the others' operations there end. Ranks of one colour split off together. `s`: whether this rank has got so far. */
+static nbcoll_status nbcolli_neighbors_split(nbcoll_neighbors *n, nbcoll_status s, nbcoll_comm *comm, int colour,
+                                             uint64_t timeout)
 {
     nbcoll_request request;
-    nbcoll_status s = nbcoll_comm_isplit(comm, colour, n->around->rank, &n->comm, &request);
 
+    if (s == NBCOLL_OK)
+        s = nbcoll_comm_isplit(comm, colour, n->around->rank, &n->comm, &request);
+    if (s == NBCOLL_ERR_MEMORY)
+        nbcolli_neighbors_forgo(comm);
     if (s == NBCOLL_OK)
         s = nbcolli_neighbors_wait(&request, timeout);
     return s == NBCOLL_OK && nbcoll_comm_size(n->comm) != n->around->ranks ? NBCOLL_ERR_MISMATCH : s;
@@ -78,8 +81,6 @@ static nbcoll_status nbcolli_graph_agree(nbcoll_neighbors *n, uint64_t timeout)
     nbcoll_status s = nbcoll_iallreduce(mine, all, 2, NBCOLL_UINT64, NBCOLL_SUM, n->comm, &request);
     if (s == NBCOLL_OK)
         s = nbcolli_neighbors_wait(&request, timeout);
-    else if (s == NBCOLL_ERR_MEMORY) /* the split is over: who called again would be alone */
-        s = NBCOLL_ERR_CANCELLED;
     a->fingerprint = (uint32_t)all[1];
     return s == NBCOLL_OK && all[0] ? NBCOLL_ERR_MISMATCH : s;
 }
@@ -93,10 +94,11 @@ static nbcoll_status nbcolli_neighbors_made(nbcoll_neighbors *n, nbcoll_status s
         s = nbcoll_comm_terms(n->comm, &n->terms);
     if (s == NBCOLL_OK)
         s = nbcoll_comm_cells(n->comm, &cells);
-    n->exposures = cells.exposures;
+    if (s == NBCOLL_OK)
+        n->exposures = cells.exposures;
     if (s == NBCOLL_OK)
         *out = n;
-    else
+    else if (n)
         nbcolli_neighbors_close(n);
     return s;
 }
@@ -105,7 +107,7 @@ nbcoll_status nbcoll_neighbors_of_graph(nbcoll_comm *comm, const nbcoll_neighbor
                                         uint64_t timeout)
 {
     nbcoll_neighbor_graph given = {.size = sizeof given};
-    nbcoll_neighbors *n;
+    nbcoll_neighbors *n = NULL;
 
     if (!comm || !graph || !out)
         return NBCOLL_ERR_NULL;
@@ -115,11 +117,9 @@ nbcoll_status nbcoll_neighbors_of_graph(nbcoll_comm *comm, const nbcoll_neighbor
         s = nbcolli_graph_check(&given, ranks);
     if (s == NBCOLL_OK)
         s = nbcolli_neighbors_open(given.host, &n);
-    if (s != NBCOLL_OK)
-        return s;
-    s = nbcolli_graph_open(&given, &n->host, rank, ranks, &n->around);
     if (s == NBCOLL_OK)
-        s = nbcolli_neighbors_split(n, comm, 0, timeout);
+        s = nbcolli_graph_open(&given, &n->host, rank, ranks, &n->around);
+    s = nbcolli_neighbors_split(n, s, comm, 0, timeout);
     if (s == NBCOLL_OK)
         s = nbcolli_graph_agree(n, timeout);
     return nbcolli_neighbors_made(n, s, out);
@@ -129,7 +129,7 @@ nbcoll_status nbcoll_neighbors_of_grid(nbcoll_comm *comm, const nbcoll_neighbor_
                                        uint64_t timeout)
 {
     nbcoll_neighbor_grid given = {.size = sizeof given};
-    nbcoll_neighbors *n;
+    nbcoll_neighbors *n = NULL;
 
     if (!comm || !grid || !out)
         return NBCOLL_ERR_NULL;
@@ -139,13 +139,12 @@ nbcoll_status nbcoll_neighbors_of_grid(nbcoll_comm *comm, const nbcoll_neighbor_
         s = nbcolli_grid_check(&given, ranks);
     if (s == NBCOLL_OK)
         s = nbcolli_neighbors_open(given.host, &n);
-    if (s != NBCOLL_OK)
-        return s;
-    if (given.reorder)
+    if (s == NBCOLL_OK && given.reorder)
         rank = nbcolli_grid_place(&given, nbcoll_comm_nodes(comm), rank);
-    s = nbcolli_grid_open(&given, &n->host, rank, ranks, &n->around);
     if (s == NBCOLL_OK)
-        s = nbcolli_neighbors_split(n, comm, (int)(nbcolli_grid_hash(n->around) >> 33), timeout);
+        s = nbcolli_grid_open(&given, &n->host, rank, ranks, &n->around);
+    int colour = s == NBCOLL_OK ? (int)(nbcolli_grid_hash(n->around) >> 33) : 0;
+    s = nbcolli_neighbors_split(n, s, comm, colour, timeout);
     return nbcolli_neighbors_made(n, s, out);
 }
 

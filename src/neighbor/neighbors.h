@@ -28,4 +28,7 @@ nbcoll_status nbcolli_cached_find(nbcoll_neighbors *n, const nbcolli_neighbor_ca
 /* All of them. ERR_BUSY: some are in use, and stay. */
 nbcoll_status nbcolli_cached_free(nbcoll_neighbors *n);
 
+/* forgo.c: in place of the split, by a rank that lacks memory for it: the split ends with ERR_MEMORY on all ranks. */
+void nbcolli_neighbors_forgo(nbcoll_comm *comm);
+
 #endif

@@ -82,24 +82,27 @@ static void each_piece_that_there_is_not(void **state)
     world_close(&w);
 }
 
-/* ---- refused on one rank, which calls again ---------------------------------------------------------------------- */
+/* ---- refused on one rank ----------------------------------------------------------------------------------------- */
 
 enum { RANKS = 3 };
 
-typedef struct again {
+typedef struct making {
     int kind; /* a graph, a grid, a reordered one */
-    int pieces, refused;
+    int pieces;
+    uint32_t flags;     /* of the context */
+    int refused;        /* was rank 0? */
     atomic_int through; /* ranks */
     nbcoll_status ended[RANKS];
-} again;
+} making;
 
 static _Thread_local int left_here = -1; /* pieces that this thread gets; negative: all */
+static _Thread_local int refused_here;
 
 static void *take_here(void *user, size_t bytes, size_t align)
 {
     (void)user;
     if (left_here == 0)
-        return NULL;
+        return refused_here = 1, NULL;
     left_here -= left_here > 0;
     return aligned_alloc(align, (bytes + align - 1) / align * align);
 }
@@ -110,7 +113,7 @@ static void give_here(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-static nbcoll_status make_ring(nbcoll_comm *comm, int kind, nbcoll_neighbors **out)
+static nbcoll_status make_ring(nbcoll_comm *comm, int kind, const nbcoll_host *host, nbcoll_neighbors **out)
 {
     const uint64_t timeout = UINT64_C(20000000000);
     int rank = nbcoll_comm_rank(comm);
@@ -118,65 +121,71 @@ static nbcoll_status make_ring(nbcoll_comm *comm, int kind, nbcoll_neighbors **o
                                    .sources = 1,
                                    .source = (int[]){(rank + RANKS - 1) % RANKS},
                                    .destinations = 1,
-                                   .destination = (int[]){(rank + 1) % RANKS}};
-    nbcoll_neighbor_grid grid = {
-        .size = sizeof grid, .dims = 1, .extent = (int[]){RANKS}, .periodic = (int[]){1}, .reorder = kind == 2};
+                                   .destination = (int[]){(rank + 1) % RANKS},
+                                   .host = host};
+    nbcoll_neighbor_grid grid = {.size = sizeof grid,
+                                 .dims = 1,
+                                 .extent = (int[]){RANKS},
+                                 .periodic = (int[]){1},
+                                 .reorder = kind == 2,
+                                 .host = host};
     return kind ? nbcoll_neighbors_of_grid(comm, &grid, out, timeout)
                 : nbcoll_neighbors_of_graph(comm, &graph, out, timeout);
 }
 
-static void make_and_again(world *w, int rank, void *user)
+static void make_once(world *w, int rank, void *user)
 {
-    again *a = user;
+    static const nbcoll_host host = {.size = sizeof host, .alloc = take_here, .free = give_here};
+    making *m = user;
     nbcoll_neighbors *n = NULL;
 
-    left_here = rank == 0 ? a->pieces : -1;
-    a->ended[rank] = make_ring(w->comm[rank], a->kind, &n);
+    left_here = rank == 0 ? m->pieces : -1;
+    refused_here = 0;
+    m->ended[rank] = make_ring(w->comm[rank], m->kind, &host, &n);
     left_here = -1;
     if (rank == 0)
-        a->refused = a->ended[rank] == NBCOLL_ERR_MEMORY;
-    if (a->ended[rank] == NBCOLL_ERR_MEMORY)
-        a->ended[rank] = make_ring(w->comm[rank], a->kind, &n);
-    if (a->ended[rank] == NBCOLL_OK)
+        m->refused = refused_here;
+    if (m->ended[rank] == NBCOLL_OK)
         EXPECT(OK, nbcoll_neighbors_free(n));
-    for (atomic_fetch_add(&a->through, 1); atomic_load(&a->through) < RANKS;) /* others may ask where this one is */
+    for (atomic_fetch_add(&m->through, 1); atomic_load(&m->through) < RANKS;) /* others may ask where this one is */
         nbcoll_progress(w->context[rank]);
+    EXPECT(OK, nbcoll_barrier(w->comm[rank], UINT64_C(20000000000)));
 }
 
-/* Who lacks memory behind its start gets ERR_CANCELLED; of a grid others may have their neighbours then. */
+/* Who lacks memory behind the split leaves it: of a grid others may have their neighbours then. */
 static int may_end(int kind, nbcoll_status first, nbcoll_status other)
 {
-    if (first == NBCOLL_OK)
-        return other == NBCOLL_OK;
-    return first != NBCOLL_ERR_MEMORY && (other == NBCOLL_ERR_CANCELLED || other == NBCOLL_ERR_PEER_LOST ||
-                                          other == NBCOLL_ERR_MISMATCH || (kind && other == NBCOLL_OK));
+    if (first == NBCOLL_OK || other == NBCOLL_OK)
+        return other == NBCOLL_OK && (first == NBCOLL_OK || kind);
+    return other == NBCOLL_ERR_MEMORY || other == NBCOLL_ERR_CANCELLED || other == NBCOLL_ERR_PEER_LOST ||
+           other == NBCOLL_ERR_MISMATCH;
 }
 
-static void a_rank_that_is_refused_calls_again(void **state)
+static void the_making_ends_on_all_ranks(void **state)
 {
-    nbcoll_host host = {.size = sizeof host, .alloc = take_here, .free = give_here};
-    nbcoll_context_config config = {.size = sizeof config, .host = host};
     (void)state;
-    for (int kind = 0; kind < 3; kind++) {
-        again a = {.kind = kind, .refused = 1};
-        int well = 0;
-        for (; a.refused; a.pieces++) {
+    for (int which = 0; which < 6; which++) {
+        nbcoll_host host = {.size = sizeof host, .alloc = take_here, .free = give_here};
+        making m = {.kind = which / 2, .flags = which % 2 ? NBCOLL_ANY_THREAD : 0, .refused = 1};
+        nbcoll_context_config config = {.size = sizeof config, .host = host, .flags = m.flags};
+        int together = 0;
+        for (; m.refused; m.pieces++) {
             world w;
-            a.through = 0;
+            m.through = 0;
             world_open(&w, RANKS, NULL, &config, NULL);
-            world_threads(&w, make_and_again, &a);
+            world_threads(&w, make_once, &m);
             for (int r = 0; r < RANKS; r++)
-                assert_true(may_end(a.kind, a.ended[0], a.ended[r]));
-            well += a.refused && a.ended[0] == NBCOLL_OK;
+                assert_true(may_end(m.kind, m.ended[0], m.ended[r]));
+            together += m.ended[0] == NBCOLL_ERR_MEMORY && m.ended[1] == m.ended[0] && m.ended[2] == m.ended[0];
             world_close(&w);
         }
-        assert_true(well >= 3);
+        assert_true(together >= 5); /* the neighbours' two pieces, the split's communicator, votes and schedule */
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_that_there_is_not),
-                                       cmocka_unit_test(a_rank_that_is_refused_calls_again)};
+                                       cmocka_unit_test(the_making_ends_on_all_ranks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

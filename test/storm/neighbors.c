@@ -253,13 +253,7 @@ void neighbors_run(rank *r, int n)
     nbcoll_strided_make(&x->gapped, NBCOLL_UINT32, 1, NBCOLL_ONCE, NBCOLL_ONCE, 2);
 
     storm_note(r->storm, r->actor->rank, NOTE_STARTS, (uint64_t)n, 7);
-    nbcoll_status status;
-    for (int tries = 0;; tries++) {
-        x->in.n = x->out.n = 0;
-        status = (mix(i->salt, 73) % 2 ? make_graph : make_grid)(x, &host);
-        if (status != NBCOLL_ERR_MEMORY || !rank_is_refused(r, n, status, tries))
-            break;
-    }
+    nbcoll_status status = (mix(i->salt, 73) % 2 ? make_graph : make_grid)(x, &host);
     if (status == NBCOLL_OK) {
         lay_out(x, &x->in, true);
         lay_out(x, &x->out, false);
@@ -272,7 +266,7 @@ void neighbors_run(rank *r, int n)
                        nbcoll_status_name(status));
         free(x->send);
         free(x->recv);
-    } else if (status != NBCOLL_ERR_MEMORY && !rank_is_full(r, n, status)) {
+    } else if (!rank_is_full(r, n, status)) {
         storm_cause(r->storm, r->actor->rank, BAD_LEFT | BAD_QUITS); /* others may have them */
         judge_exchange(x, status);
     }

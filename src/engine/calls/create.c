@@ -38,8 +38,7 @@ static nbcoll_status nbcolli_create_ballot(nbcoll_comm *over, size_t bytes, nbco
     nbcoll_status s = nbcoll_build_schedule(&bruck, &a, &config, out);
     if (s == NBCOLL_OK) {
         (*out)->evicted = 1; /* freed with its request */
-        /* differs from a program's allgather of the same length */
-        nbcolli_schedule_mark(*out, (*out)->fingerprint ^ 0x5eedc0deu);
+        nbcolli_schedule_mark(*out, NBCOLLI_BALLOT_MARK(bytes));
     }
     return s;
 }
@@ -146,8 +145,7 @@ static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_
     comm->size = ep->ranks;
     for (int i = 0; i < comm->size; i++)
         comm->peer[i] = (nbcolli_peer){.link = home, .address = i, .home = i, .pair = &home->pair[i], .is_near = 1};
-    s = nbcolli_ballot_open(comm);
-    if (s == NBCOLL_OK) {
+    if ((s = nbcolli_ballot_open(comm)) == NBCOLL_OK) {
         nbcolli_comm_register(comm);
         *out = comm;
     } else
