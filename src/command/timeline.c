@@ -50,8 +50,8 @@ size_t timeline_first(const void *wanted, const void *list, size_t n, size_t byt
 const void *timeline_find(const void *wanted, const void *list, size_t n, size_t bytes, int numbers)
 {
     size_t i = timeline_first(wanted, list, n, bytes, numbers);
-    const void *found = (const char *)list + i * bytes;
-    return i < n && by_numbers(found, wanted, &numbers) == 0 ? found : NULL;
+    const void *found = i < n ? (const char *)list + i * bytes : NULL;
+    return found && by_numbers(found, wanted, &numbers) == 0 ? found : NULL;
 }
 
 static int by_begin(const void *a, const void *b)

@@ -38,30 +38,11 @@ static void nbcolli_connect_queues(nbcolli_plan *p, int peer, uint32_t connectio
     p->queue[3 * connection + NBCOLL_QUEUE_EAGER].held = NBCOLL_HOLDS_SENDS;
 }
 
-/* Connections by peer, outward before inward. */
-static nbcoll_status nbcolli_connect_peers(nbcolli_plan *p)
+/* Connects to `peer` one way; both ways, if each pair of ranks that talks does so. */
+static uint32_t nbcolli_connect_peer(nbcolli_plan *p, int peer, nbcoll_direction direction)
 {
-    const nbcoll_schedule *s = p->s;
-    size_t ranks = (size_t)s->ranks;
-    p->out = nbcolli_arena_take(&p->c->arena, 2 * ranks, sizeof *p->out);
-    p->queue = nbcolli_arena_take(&p->c->arena, 6 * ranks + p->c->config.management, sizeof *p->queue);
-    if (!p->out || !p->queue)
-        return NBCOLL_ERR_MEMORY;
-    p->in = p->out + ranks;
-    for (uint32_t i = 0; i < s->sends; i++)
-        p->out[s->send[i].peer] = 1;
-    for (uint32_t i = 0; i < s->recvs; i++)
-        p->in[s->recv[i].peer] = 1;
-    for (int peer = 0; peer < s->ranks; peer++) {
-        int is_out = p->out[peer] != 0, is_in = p->in[peer] != 0, is_one = p->c->is_pairwise && is_out;
-        p->out[peer] = is_out ? p->connections : NBCOLL_NO_QUEUE;
-        if (is_out)
-            nbcolli_connect_queues(p, peer, p->connections++, is_one ? NBCOLL_BOTH_WAYS : NBCOLL_OUTWARD);
-        p->in[peer] = is_one ? p->out[peer] : is_in ? p->connections : NBCOLL_NO_QUEUE;
-        if (is_in && !is_one)
-            nbcolli_connect_queues(p, peer, p->connections++, NBCOLL_INWARD);
-    }
-    return NBCOLL_OK;
+    nbcolli_connect_queues(p, peer, p->connections, p->c->is_pairwise ? NBCOLL_BOTH_WAYS : direction);
+    return p->connections++;
 }
 
 /* What begins later than at once makes its queue hold: of bulk queues, receives with what clears them too. */
@@ -74,27 +55,45 @@ static void nbcolli_connect_hold(nbcolli_plan *p, const nbcolli_plan_message *m,
         p->queue[nbcolli_plan_pair(m->queue, NBCOLL_QUEUE_CLEAR)].held |= NBCOLL_HOLDS_SENDS;
 }
 
-static nbcolli_entry nbcolli_connect_entry(const nbcolli_plan *p, const nbcolli_message *m, int is_recv)
+/* `connection`: the message's. */
+static nbcolli_entry nbcolli_connect_entry(const nbcolli_plan *p, const nbcolli_message *m, uint32_t connection,
+                                           int is_recv)
 {
     const nbcoll_step_view *v = nbcolli_plan_view(p, m->step);
     nbcoll_queue_kind kind = nbcolli_compile_is_bulk(p->c, v) ? NBCOLL_QUEUE_BULK : NBCOLL_QUEUE_EAGER;
-    uint32_t queue = 3 * (is_recv ? p->in : p->out)[m->peer] + (uint32_t)kind;
+    uint32_t queue = 3 * connection + (uint32_t)kind;
     return (nbcolli_entry){nbcolli_key(2 * queue + (uint32_t)is_recv, nbcolli_plan_met(p, m->step)), m->step};
+}
+
+/* Connections by peer, outward before inward, and the entries of all messages by their numbers: messages stand by peer
+ * in a schedule. */
+static void nbcolli_connect_messages(nbcolli_plan *p, nbcolli_entry *entry)
+{
+    const nbcoll_schedule *s = p->s;
+    uint32_t i = 0, j = 0;
+    while (i < s->sends || j < s->recvs) {
+        int is_out = j == s->recvs || (i < s->sends && s->send[i].peer <= s->recv[j].peer);
+        int peer = is_out ? s->send[i].peer : s->recv[j].peer;
+        int is_in = j < s->recvs && s->recv[j].peer == peer;
+        uint32_t out = is_out ? nbcolli_connect_peer(p, peer, NBCOLL_OUTWARD) : 0;
+        uint32_t in = is_in && !p->c->is_pairwise ? nbcolli_connect_peer(p, peer, NBCOLL_INWARD) : out;
+        for (; i < s->sends && s->send[i].peer == peer; i++)
+            entry[i] = nbcolli_connect_entry(p, &s->send[i], out, 0);
+        for (; j < s->recvs && s->recv[j].peer == peer; j++)
+            entry[s->sends + j] = nbcolli_connect_entry(p, &s->recv[j], in, 1);
+    }
 }
 
 nbcoll_status nbcolli_plan_connect(nbcolli_plan *p)
 {
     const nbcoll_schedule *s = p->s;
-    size_t n = (size_t)s->sends + s->recvs;
-    nbcoll_status status = nbcolli_connect_peers(p);
+    size_t n = (size_t)s->sends + s->recvs, most = 2 * (size_t)s->ranks;
     nbcolli_entry *entry = nbcolli_arena_take(&p->c->arena, 2 * n, sizeof *entry);
     p->message = nbcolli_arena_take(&p->c->arena, n, sizeof *p->message);
-    if (status != NBCOLL_OK || !entry || !p->message)
+    p->queue = nbcolli_arena_take(&p->c->arena, 3 * (n < most ? n : most) + p->c->config.management, sizeof *p->queue);
+    if (!entry || !p->message || !p->queue)
         return NBCOLL_ERR_MEMORY;
-    for (uint32_t i = 0; i < s->sends; i++) /* by number: the sort keeps the order of equals */
-        entry[i] = nbcolli_connect_entry(p, &s->send[i], 0);
-    for (uint32_t i = 0; i < s->recvs; i++)
-        entry[s->sends + i] = nbcolli_connect_entry(p, &s->recv[i], 1);
+    nbcolli_connect_messages(p, entry); /* the sort keeps the order of equals */
     nbcolli_sort(entry, entry + n, n);
     for (size_t i = 0; i < n; i++) {
         uint32_t end = (uint32_t)(entry[i].key >> 32), go = nbcolli_plan_go(p, entry[i].value);

@@ -34,7 +34,6 @@ typedef struct nbcolli_plan {
     nbcolli_compile *c;
     int rank;
     const nbcoll_schedule *s;
-    uint32_t *out, *in; /* [ranks]: the connection to a peer, and from it; or NBCOLL_NO_QUEUE */
     uint32_t connections;
     nbcoll_queue_view *queue;      /* [3 * connections + management] */
     nbcolli_plan_message *message; /* [s->sends + s->recvs]: queue by queue, in the order in which they are posted */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Programs are those of Inozemtsev's thesis (2014): its tables 2.2 and 4.1, and its counts of queue pairs. */
+ * Programs are those of Inozemtsev's thesis (2014): its tables 2.2 and 4.1, and its counts of queue pairs; and what
+ * memory making them takes. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -155,6 +158,42 @@ static void each_operation_in_flight_has_queue_pairs_of_its_own(void **state)
     assert_int_equal(pairs("ring", 16, 8), 8 * 6);
 }
 
+static size_t asked;
+
+static void *ask(void *user, size_t bytes, size_t align)
+{
+    (void)user;
+    asked += bytes;
+    return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void give_back(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
+static size_t asked_for(int ranks)
+{
+    const nbcoll_host host = {.size = sizeof host, .alloc = ask, .free = give_back};
+    const nbcoll_program_config config = {.size = sizeof config, .host = &host};
+    nbcoll_case c = compiled_case(NBCOLL_OPERATION_BCAST, ranks, 1);
+    nbcoll_program *program;
+    asked = 0;
+    assert_int_equal(nbcoll_compile_case(nbcoll_algorithm_find(c.operation, "binomial"), &c, NULL, &config, 0, 1,
+                                         &program, NULL), NBCOLL_OK);
+    nbcoll_program_free(program);
+    return asked;
+}
+
+/* Four times the ranks have four times the messages of a broadcast; a rank's memory goes by its own messages. */
+static void memory_goes_by_messages_and_not_by_pairs_of_ranks(void **state)
+{
+    (void)state;
+    assert_in_range(asked_for(4096), 1, 5 * asked_for(1024));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +202,7 @@ int main(void)
         cmocka_unit_test(what_came_is_sent_on_from_its_eager_buffer),
         cmocka_unit_test(queue_pairs_are_as_many_as_the_thesis_counts),
         cmocka_unit_test(each_operation_in_flight_has_queue_pairs_of_its_own),
+        cmocka_unit_test(memory_goes_by_messages_and_not_by_pairs_of_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
