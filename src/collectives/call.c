@@ -221,7 +221,8 @@ static nbcoll_status nbcolli_check(nbcolli_collective_call *c, const nbcoll_comm
     c->blocks[1].type = c->args.reduction.type;
     c->blocks[1].element = nbcoll_type_size(c->args.reduction.type);
     c->extent = s == NBCOLL_OK ? nbcolli_recv_elements(c, kind, comm) : 0;
-    if (nbcolli_piles(c->args.reduction.type, c->extent))
+    int only_sends = c->args.operation == NBCOLL_OPERATION_BCAST && c->args.root == comm->rank;
+    if (!only_sends && nbcolli_piles(c->args.reduction.type, c->extent))
         return NBCOLL_ERR_TYPE;
     if (c->extent != NBCOLLI_AS_COUNTED)
         c->extent *= c->blocks[1].element;

@@ -279,6 +279,10 @@ static void elements_at_one_place_are_sent_to_many_and_received_once(void **stat
     world_finish(&w, 2, request);
     assert_true(recv[1][0] == 1 && recv[1][1] == 2 && recv[1][4] == 3 && recv[1][5] == 4);
     EXPECT(ERR_TYPE, nbcoll_ibcast(recv[0], 2, type, 1, w.comm[0], &request[0]));
+    EXPECT(OK, nbcoll_ibcast(send[1], 2, type, 1, w.comm[1], &request[1])); /* it sends */
+    EXPECT(OK, nbcoll_ibcast(recv[0], 2, plains[0], 1, w.comm[0], &request[0]));
+    world_finish(&w, 2, request);
+    assert_true(recv[0][0] == 3 && recv[0][1] == 4 && recv[0][2] == 3 && recv[0][3] == 4);
     EXPECT(ERR_TYPE, nbcoll_iallgather(send[0], recv[0], 1, type, w.comm[0], &request[0]));
     EXPECT(ERR_TYPE, nbcoll_iallreduce(NBCOLL_IN_PLACE, recv[0], 2, type, NBCOLL_SUM, w.comm[0], &request[0]));
     EXPECT(ERR_TYPE, nbcoll_ialltoallw(send[0], two, none, types, recv[0], two, none, types, w.comm[0], &request[0]));
