@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * See board.h. */
-#include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,12 +20,13 @@ const char *__lsan_default_suppressions(void)
 struct board {
     nbcoll_ofi_address all[BOARD_RANKS];
     atomic_int written;
+    sem_t all_have; /* for each rank once */
 };
 
 board *board_make(void)
 {
     board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return b == MAP_FAILED ? NULL : b;
+    return b == MAP_FAILED || sem_init(&b->all_have, 1, 0) != 0 ? NULL : b;
 }
 
 void board_free(board *b)
@@ -36,8 +37,11 @@ void board_free(board *b)
 void board_exchange(board *b, int rank, int ranks, nbcoll_ofi_address all[])
 {
     b->all[rank] = all[rank];
-    for (atomic_fetch_add(&b->written, 1); atomic_load(&b->written) < ranks;)
-        sched_yield();
+    if (atomic_fetch_add(&b->written, 1) + 1 == ranks)
+        for (int i = 0; i < ranks; i++)
+            sem_post(&b->all_have);
+    while (sem_wait(&b->all_have) != 0) /* a signal */
+        ;
     memcpy(all, b->all, (size_t)ranks * sizeof *all);
 }
 

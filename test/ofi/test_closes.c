@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * An endpoint that closes at once after its last post loses nothing, whatever its provider does with what it has not
- * sent yet: also where the other rank looks at nothing meanwhile, where both post and close, and where all that may be
+ * sent yet: also where the other rank looks at nothing until then, where both post and close, and where all that may be
  * under way is. Each provider is left out where it is not there.
  */
+#include <poll.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -18,13 +20,14 @@
 #include "board.h"
 #include "crew.h"
 
-enum { ROUNDS = 6, MOST = 65536, NAP_US = 50000 };
+enum { ROUNDS = 6, MOST = 65536, POSTS_MOST = 200, PATIENCE_MS = 20000 };
 
 typedef struct plan {
     board *board;
     nbcoll_ofi_config config;
-    bool both, naps;    /* post, else rank 0 does; rank 1, before it looks */
-    atomic_int *posted; /* by rank 0 */
+    bool both, looks_late; /* post, else rank 0 does; rank 1, after the first message, when rank 0 has closed */
+    atomic_int *posted;    /* by rank 0 */
+    sem_t *heard, *closed; /* the first message, by rank 1; by rank 0 */
 } plan;
 
 /* Also as long as a message may be, which over ofi_rxm is several pieces. */
@@ -54,14 +57,24 @@ static void look(nbcoll_endpoint *end)
     is_left |= found.departed >= 0;
 }
 
-/* What there is room for, when it is connected. The number of them. */
-static int post_all(nbcoll_endpoint *end)
+/* Sleeps until there is something to look at. */
+static void await(nbcoll_endpoint *end)
+{
+    const nbcoll_wakeup *wakeup = end->transport->wakeup;
+    struct pollfd fd = {.fd = wakeup->fd(end), .events = POLLIN};
+
+    if (wakeup->arm(end) == NBCOLL_OK)
+        CHECK(poll(&fd, 1, PATIENCE_MS) == 1);
+    look(end);
+}
+
+/* From number k on what there is room for, when it is connected, and at most so many. The number of all. */
+static int post_all(nbcoll_endpoint *end, int k, int most)
 {
     static unsigned char payload[MOST];
     static nbcoll_work work;
-    int k = 0;
 
-    for (nbcoll_posted said = NBCOLL_POST_DONE; k < 200 && (k == 0 || said == NBCOLL_POST_DONE);) {
+    for (nbcoll_posted said = NBCOLL_POST_DONE; k < most && (k == 0 || said == NBCOLL_POST_DONE);) {
         const nbcoll_header header = {{(uint64_t)k}};
         memset(payload, k + 1, sizeof payload);
         said = end->transport->post(end, 1 - end->rank, &header, payload, length_of(end, k), &work);
@@ -69,7 +82,7 @@ static int post_all(nbcoll_endpoint *end)
         if (said == NBCOLL_POST_DONE)
             k++;
         else if (k == 0)
-            look(end);
+            await(end);
     }
     return k;
 }
@@ -82,24 +95,38 @@ static void post_and_close(int rank, void *user)
     config.rank = rank;
     nbcoll_endpoint *end = board_open(p->board, &config);
     CHECK(end);
+    int posted = 0;
+    if (p->looks_late && rank == 0) { /* a connection needs both */
+        posted = post_all(end, 0, 1);
+        sem_wait(p->heard);
+    }
+    if (p->looks_late && rank == 1) {
+        while (heard == 0)
+            await(end);
+        sem_post(p->heard);
+    }
     if (p->both || rank == 0) {
-        int posted = post_all(end);
+        posted = post_all(end, posted, POSTS_MOST);
         if (rank == 0)
             atomic_store(p->posted, posted);
     }
-    if (rank == 1 && p->naps)
-        usleep(NAP_US);
-    for (uint64_t since = clock_ns(); rank == 1 && !is_left; look(end))
-        CHECK(clock_ns() - since < 20 * SECOND);
+    if (rank == 1 && p->looks_late)
+        sem_wait(p->closed);
+    while (rank == 1 && !is_left)
+        await(end);
     CHECK(rank == 0 || (heard > 0 && heard == atomic_load(p->posted)));
     nbcoll_endpoint_close(end);
+    if (rank == 0)
+        sem_post(p->closed);
     exit(0); /* net leaves descriptors open */
 }
 
 static void closes_over(const char *provider, const char *address)
 {
     plan p = {.config = {.size = sizeof p.config, .ranks = 2, .provider = provider, .address = address},
-              .posted = shared_memory(sizeof *p.posted)};
+              .posted = shared_memory(sizeof *p.posted),
+              .heard = shared_memory(sizeof *p.heard),
+              .closed = shared_memory(sizeof *p.closed)};
     nbcoll_ofi_config alone = p.config;
     nbcoll_ofi_address mine;
     nbcoll_endpoint *end = NULL;
@@ -110,7 +137,8 @@ static void closes_over(const char *provider, const char *address)
     nbcoll_endpoint_close(end);
     for (int round = 0; round < ROUNDS; round++) {
         p.both = round % 2;
-        p.naps = round / 2 % 2;
+        p.looks_late = round / 2 % 2;
+        assert_int_equal(sem_init(p.closed, 1, 0) + sem_init(p.heard, 1, 0), 0);
         p.board = board_make();
         assert_non_null(p.board);
         crew_succeeds(&PROCESSES_2, post_and_close, &p);
