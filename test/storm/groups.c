@@ -11,6 +11,7 @@
 #include "groups.h"
 
 #define PATIENCE (3 * SECOND)
+#define LOOKS 100 /* after which a wait looks less often, from edition 31 on */
 
 /* Numbers in the communicator, in a seeded order. */
 static void draw_list(gathering *x, int at)
@@ -49,6 +50,7 @@ nbcoll_status groups_finish(gathering *x, nbcoll_request *request)
     uint64_t since = s->now;
     bool gives_up = false;
     nbcoll_status status;
+    int looks = 0;
 
     storm_note(s, r->actor->rank, NOTE_STARTS, (uint64_t)x->index, 9);
     while ((status = nbcoll_test(request)) == NBCOLL_PENDING) {
@@ -59,7 +61,8 @@ nbcoll_status groups_finish(gathering *x, nbcoll_request *request)
             nbcoll_cancel(*request);
         }
         chain_look(r);
-        storm_sleep(s, 1 + rank_choose(r, MILLISECOND));
+        bool is_long = looks++ >= LOOKS && s->plan.edition >= EDITION_OF_RATES;
+        storm_sleep(s, 1 + rank_choose(r, is_long ? 20 * MILLISECOND : MILLISECOND));
     }
     storm_note(s, r->actor->rank, NOTE_MESSAGE, (uint64_t)x->index, status);
     bool is_ended = status == NBCOLL_ERR_CANCELLED && x->others_may_end;

@@ -219,8 +219,9 @@ enum {
     EDITION_OF_MISHAPS = 27,
     EDITION_OF_BOUNDS = 28,
     EDITION_OF_TIMEOUTS = 29,
-    EDITION = 29,
-    EDITION_OF_REFUSALS = 30 /* it is drawn only if asked for: soaked.txt has what it finds */
+    EDITION_OF_REFUSALS = 30,
+    EDITION_OF_RATES = 31,
+    EDITION = 31
 };
 
 /* What of a seed is to be left out, for shrinking. */

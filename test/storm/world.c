@@ -260,11 +260,10 @@ static bool is_kept_out(const strand *t)
 static strand *next_strand(storm *s)
 {
     strand *next = NULL;
-    for (int n = 0; n < STRANDS * s->plan.ranks; n++) {
-        strand *t = &s->actor[n / STRANDS].strand[n % STRANDS];
-        if (t->fiber && !t->is_over && !is_kept_out(t) && (!next || t->wake_at < next->wake_at))
-            next = t;
-    }
+    for (actor *a = s->actor; a < s->actor + s->plan.ranks; a++)
+        for (strand *t = a->strand; t < a->strand + STRANDS; t++)
+            if (t->fiber && (!next || t->wake_at < next->wake_at) && !t->is_over && !is_kept_out(t))
+                next = t;
     return next;
 }
 
@@ -388,15 +387,24 @@ static void run_plan(storm *s)
         free(s->memory[n]);
 }
 
+/* All but the plan; of so many actors. */
+static void forget(storm *s, int actors)
+{
+    char *behind = (char *)(s->actor + RANKS_MOST);
+    memset((char *)s + sizeof s->plan, 0, offsetof(storm, actor) - sizeof s->plan);
+    memset(s->actor, 0, (size_t)actors * sizeof *s->actor);
+    memset(behind, 0, (size_t)((char *)(s + 1) - behind));
+}
+
 void storm_run(storm *s, uint64_t seed, const cut *c, bool is_loud)
 {
     static bool has_run;
     if (!has_run)
         close(STDIN_FILENO); /* the next descriptor has the number 0 */
     has_run = true;
-    memset(s, 0, offsetof(storm, plan));
-    memset((char *)s + sizeof s->plan, 0, sizeof *s - sizeof s->plan);
+    int before = s->plan.ranks; /* of the last job: the others' actors are as they were */
     plan_make(&s->plan, seed, c);
+    forget(s, before > s->plan.ranks ? before : s->plan.ranks);
     s->random = mix(seed, 1);
     s->medium = s->plan.is_over_shm ? &shm_medium : s->plan.is_over_ofi ? storm_over_ofi : &wire_medium;
     s->is_loud = is_loud;
