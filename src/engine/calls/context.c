@@ -104,14 +104,9 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
     if (c->poller >= 0 &&
         epoll_ctl(c->poller, EPOLL_CTL_ADD, link->transport.wakeup->fd(link->endpoint), &event) == 0)
         return NBCOLL_OK;
-    int why = errno;
-    if (c->poller >= 0 && !c->links) {
-        close(c->poller);
-        c->poller = c->driven.polled = -1;
-    }
-    return why == ENOMEM                    ? NBCOLL_ERR_MEMORY
-           : why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED
-                                           : NBCOLL_ERR_TRANSPORT;
+    return errno == ENOMEM                      ? NBCOLL_ERR_MEMORY
+           : errno == ENOSYS || errno == EPERM ? NBCOLL_ERR_UNSUPPORTED
+                                               : NBCOLL_ERR_TRANSPORT;
 }
 
 /* Bytes of a link and the arrays behind it: pairs, and notes about each rank. */

@@ -200,8 +200,6 @@ void nbcolli_serve(nbcoll_context *c, uint32_t lanes)
 void nbcolli_run_go_on(nbcolli_run *run)
 {
     nbcolli_list_leave(&run->item);
-    if (run->status != NBCOLL_OK)
-        nbcolli_to_settle(run);
     for (int own = 0; own <= 1 && run->unfinished.first; own++) { /* first ops that others wait for */
         nbcolli_op *op;
         if (own)
