@@ -336,9 +336,23 @@ static bool nbcolli_mpi_say_bye(nbcolli_mpi_end *e, int rank)
            nbcolli_mpi_has_ended(&request);
 }
 
-/* Tells all that this rank leaves; what it tells itself ends its receives. False: as above. MPI_Cancel must not end
- * them: while another thread of the process is in Open MPI 4.1, that may complete a receive into which this thread
- * copies a message just then. The copy comes into memory that is freed, or into another endpoint's buffer. */
+/* Ends a receive that has not ended. Open MPI's cancel would not do: while another thread of the process is in that
+ * MPI, version 4.1 may complete a receive into which this thread copies a message just then. The copy comes into memory
+ * that is freed, or into another endpoint's buffer. There a message from this rank to itself ends it; under MPICH 4.0
+ * that would leave requests to UCX, which says so. False: the MPI still reads e->bye. */
+static bool nbcolli_mpi_end_receive(nbcolli_mpi_end *e, MPI_Request *request)
+{
+#ifdef OPEN_MPI
+    (void)request;
+    return nbcolli_mpi_say_bye(e, e->base.rank);
+#else
+    (void)e;
+    PMPI_Cancel(request);
+    return true;
+#endif
+}
+
+/* Tells all others that this rank leaves, and ends its receives. False: as above. */
 static bool nbcolli_mpi_leave(nbcolli_mpi_end *e)
 {
     bool is_said = true, have_ended = false;
@@ -348,7 +362,7 @@ static bool nbcolli_mpi_leave(nbcolli_mpi_end *e)
     for (int i = 0; i < e->base.ranks; i++)
         is_said &= i == e->base.rank || nbcolli_mpi_say_bye(e, i);
     for (uint32_t i = 0; i < e->receives; i++)
-        is_said &= nbcolli_mpi_has_ended(&e->request[i]) || nbcolli_mpi_say_bye(e, e->base.rank);
+        is_said &= nbcolli_mpi_has_ended(&e->request[i]) || nbcolli_mpi_end_receive(e, &e->request[i]);
     for (int look = 0; look < NBCOLLI_MPI_LOOKS && !have_ended; look++) {
         have_ended = true;
         for (uint32_t i = 0; i < e->receives; i++)
