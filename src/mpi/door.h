@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the files of the door share. README.md says what it is. Each file uses those before it:
- * report.c, types.c, keep.c, view.c, hook.c, fortran.c, progress.c, comms.c, makers.c, operation.c, requests.c,
- * persistent.c, calls.c, reductions.c, neighbors.c, choice.c, open.c. */
+ * report.c, types.c, keep.c, view.c, hook.c, fortran.c, progress.c, nodes.c, comms.c, makers.c, operation.c,
+ * requests.c, persistent.c, calls.c, reductions.c, neighbors.c, choice.c, open.c. */
 #include <mpi.h>
 #include <nbcoll/neighbor.h>
 #include <stdatomic.h>
@@ -173,11 +173,12 @@ void door_fortran(void);
 
 /* nbcoll's waits move the MPI, and the MPI's waits move `context`: between start and stop. */
 void door_pause(void *user, uint64_t looks); /* nbcoll_host.pause */
-bool door_progress_prepare(int ranks);       /* the MPI's part: collective, after MPI_Init, before the first wait */
+bool door_progress_prepare(MPI_Comm node);   /* the MPI's part: collective, after MPI_Init, before the first wait */
 bool door_progress_start(nbcoll_context *context); /* false: the MPI would not move it */
 void door_progress_stop(void);
 void door_progress_end(void); /* undoes prepare */
-bool door_crowded(void);      /* the ranks have fewer processors than they are */
+bool door_crowded(void);      /* the ranks of the node have fewer processors than they are */
+bool door_is_called(void);    /* the MPI is calling the hook; not of several threads */
 /* Between these the thread, which is in nbcoll, may call the MPI: that does not call nbcoll. */
 void door_enter(void);
 void door_leave(void);
@@ -185,6 +186,16 @@ void door_leave(void);
 void door_progress(void);
 /* A communicator of this rank alone, for messages to itself. */
 MPI_Comm door_self(void);
+
+/* ---- nodes.c ---- */
+
+/* Finds out which ranks share memory, those of a node. Collective over MPI_COMM_WORLD. Not several: they all do. */
+bool door_nodes_find(bool are_several);
+MPI_Comm door_node(void);
+int door_nodes(void); /* so many there are */
+/* Opens an endpoint of all ranks over the MPI's messages. Collective; null: it failed here. */
+nbcoll_endpoint *door_between(void);
+void door_nodes_end(void); /* when all endpoints are closed */
 
 /* ---- comms.c ---- */
 

@@ -4,7 +4,7 @@
  * A rank without the door takes part in nothing that the door does. So before MPI_Init each rank binds a socket that is
  * named after the job and the rank, and after it looks for those of all others: MPI_Init returns on no rank before all
  * have come to it. Only ranks that have found all others agree on the rest, and either all do or none does. A rank on
- * another machine, or in another network namespace, is not found either. */
+ * another machine, or in another network namespace, is not found: NBCOLL_MPI=nodes says that all have the door. */
 #include <nbcoll/shm.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ enum { QUOTA_COMMS = 64, QUOTA_MOST = 8 << 20, TRIES = 1000000 };
 
 static nbcoll_context *context;
 static int presence = -1;
-static bool reports;
+static bool is_wanted, reports;
 static char job[DOOR_JOB];
 
 /* The abstract address of a rank's socket: nothing is left of it when its process has ended. */
@@ -57,7 +57,8 @@ static void say_presence(void)
     struct sockaddr_un address;
     const char *asked = getenv("NBCOLL_MPI");
     int rank;
-    if (!fits() || (asked && strcmp(asked, "off") == 0) || !door_job(job, &rank))
+    is_wanted = fits() && !(asked && strcmp(asked, "off") == 0);
+    if (!is_wanted || !door_job(job, &rank))
         return;
     presence = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     socklen_t bytes = address_of(&address, rank);
@@ -89,37 +90,50 @@ static bool all(bool well)
     return PMPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && least;
 }
 
-static nbcoll_endpoint *open_endpoint(int rank, int ranks)
+static void close_endpoints(nbcoll_endpoint *endpoint[2])
 {
-    nbcoll_endpoint *endpoint = NULL;
-    nbcoll_shm_config config = {.size = sizeof config, .rank = rank, .ranks = ranks, .timeout = MINUTE};
-    bool well = rank != 0 || nbcoll_shm_id_make(&config.id) == NBCOLL_OK;
-    config.quota = QUOTA_COMMS * nbcoll_cells_bytes(NULL, ranks);
-    config.quota = config.quota < QUOTA_MOST ? config.quota : QUOTA_MOST;
-    if (!all(well) || PMPI_Bcast(&config.id, sizeof config.id, MPI_BYTE, 0, MPI_COMM_WORLD) != MPI_SUCCESS)
-        return NULL;
-    well = nbcoll_shm_open(&config, &endpoint) == NBCOLL_OK;
-    if (all(well))
-        return endpoint;
-    if (well)
-        nbcoll_endpoint_close(endpoint);
-    return NULL;
+    for (int i = 0; i < 2; i++)
+        if (endpoint[i])
+            nbcoll_endpoint_close(endpoint[i]);
 }
 
-static bool open_world(int rank, int ranks, int provided)
+/* Within the node, and, if there are others, between them. The number of endpoints; 0: some rank could not. */
+static int open_endpoints(nbcoll_endpoint *endpoint[2])
+{
+    nbcoll_shm_config config = {.size = sizeof config, .timeout = MINUTE};
+    int n = door_nodes() > 1 ? 2 : 1;
+    PMPI_Comm_rank(door_node(), &config.rank);
+    PMPI_Comm_size(door_node(), &config.ranks);
+    bool well = config.rank != 0 || nbcoll_shm_id_make(&config.id) == NBCOLL_OK;
+    config.quota = QUOTA_COMMS * nbcoll_cells_bytes(NULL, config.ranks);
+    config.quota = config.quota < QUOTA_MOST ? config.quota : QUOTA_MOST;
+    if (!all(well) || PMPI_Bcast(&config.id, sizeof config.id, MPI_BYTE, 0, door_node()) != MPI_SUCCESS)
+        return 0;
+    if (nbcoll_shm_open(&config, &endpoint[0]) != NBCOLL_OK)
+        endpoint[0] = NULL;
+    endpoint[1] = n > 1 ? door_between() : NULL;
+    if (all(endpoint[0] && (n == 1 || endpoint[1])))
+        return n;
+    close_endpoints(endpoint);
+    return 0;
+}
+
+static bool open_world(int provided, bool several)
 {
     nbcoll_context_config config = {.size = sizeof config, .host = {.size = sizeof config.host, .pause = door_pause}};
+    nbcoll_endpoint *endpoint[2];
     nbcoll_comm *world = NULL;
     config.flags = provided == MPI_THREAD_MULTIPLE ? NBCOLL_ANY_THREAD : 0;
-    bool well = door_progress_prepare(ranks) && !(door_only_blocks && provided == MPI_THREAD_MULTIPLE);
+    bool well = door_nodes_find(several) && door_progress_prepare(door_node()) &&
+                !(door_only_blocks && provided == MPI_THREAD_MULTIPLE);
     if (!all(well && nbcoll_context_create(NBCOLL_ABI, &config, &context) == NBCOLL_OK))
         return false;
-    nbcoll_endpoint *endpoint = open_endpoint(rank, ranks);
-    if (!endpoint)
+    int n = open_endpoints(endpoint);
+    if (n == 0)
         return false;
-    nbcoll_status status = nbcoll_comm_create(context, endpoint, NULL, &world, NBCOLL_FOREVER);
+    nbcoll_status status = nbcoll_comm_create_over(context, n, endpoint, NULL, &world, NBCOLL_FOREVER);
     if (status != NBCOLL_OK)
-        nbcoll_endpoint_close(endpoint); /* unless the context has it */
+        close_endpoints(endpoint); /* unless the context has them */
     return all(status == NBCOLL_OK) && all(door_comms_open(world)) && all(door_progress_start(context));
 }
 
@@ -136,6 +150,7 @@ static void close_door(void)
     }
     context = NULL;
     door_progress_end();
+    door_nodes_end();
 }
 
 /* After MPI_Init, on every rank that has the door. */
@@ -143,21 +158,23 @@ static void open_door(void)
 {
     int rank, ranks, speaker = 0, provided = MPI_THREAD_SINGLE;
     const char *asked = getenv("NBCOLL_MPI");
-    if (presence < 0)
+    bool several = is_wanted && asked && strstr(asked, "nodes"); /* and all have the door */
+    if (presence < 0 && !several)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     PMPI_Query_thread(&provided);
     if (ranks < 2)
         return;
-    if (ranks > NBCOLL_SHM_RANKS || present(ranks, &speaker) < ranks) {
+    if (ranks > NBCOLL_SHM_RANKS || (!several && present(ranks, &speaker) < ranks)) {
         if (rank == speaker)
             fprintf(stderr, "nbcoll: not all ranks of the program have the door, on one machine: all calls pass\n");
         return; /* the socket stays: others may not have looked yet */
     }
     door_threads = provided == MPI_THREAD_MULTIPLE;
-    bool opened = open_world(rank, ranks, provided);
-    close(presence); /* all have looked */
+    bool opened = open_world(provided, several);
+    if (presence >= 0)
+        close(presence); /* all have looked */
     bool compares = all(opened && asked && strstr(asked, "compare"));
     reports = compares || all(opened && asked && strstr(asked, "report"));
     if (opened) {

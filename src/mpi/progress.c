@@ -13,7 +13,8 @@ static MPI_Comm own = MPI_COMM_NULL;
 static MPI_Request never = MPI_REQUEST_NULL;
 static atomic_flag testing = ATOMIC_FLAG_INIT; /* one thread at a time may test a request */
 static DOOR_THREAD int inside;                 /* the thread is in nbcoll already */
-static bool crowded;                           /* the ranks have fewer processors than they are */
+static bool crowded;                           /* the ranks of the node have fewer processors than they are */
+static bool is_called;
 static unsigned char nothing;
 
 void door_pause(void *user, uint64_t looks)
@@ -30,13 +31,15 @@ void door_pause(void *user, uint64_t looks)
         sched_yield();
 }
 
-bool door_progress_prepare(int ranks)
+bool door_progress_prepare(MPI_Comm node)
 {
+    int ranks;
     cpu_set_t mine, all; /* a launcher may have bound each rank to one */
     CPU_ZERO(&mine);
     CPU_ZERO(&all);
     sched_getaffinity(0, sizeof mine, &mine);
-    PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    PMPI_Comm_size(node, &ranks);
+    PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, node);
     crowded = CPU_COUNT(&all) < ranks;
     return PMPI_Comm_dup(MPI_COMM_SELF, &own) == MPI_SUCCESS &&
            PMPI_Irecv(&nothing, 1, MPI_BYTE, 0, 0, own, &never) == MPI_SUCCESS;
@@ -71,9 +74,16 @@ MPI_Comm door_self(void)
     return own;
 }
 
+bool door_is_called(void)
+{
+    return is_called;
+}
+
 static int hook(void)
 {
+    is_called = door_only_blocks;
     door_progress();
+    is_called = false;
     return 0;
 }
 

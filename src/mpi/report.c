@@ -85,7 +85,7 @@ void door_report(void)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!sum_up(counted, CELLS, all) || !sum_up(took, TIMED, ns) || rank != 0)
         return;
-    fputs("nbcoll: collective calls of all ranks\n", stderr);
+    fprintf(stderr, "nbcoll: collective calls of all ranks, on %d node%s\n", door_nodes(), door_nodes() > 1 ? "s" : "");
     for (int i = 0; i < CELLS; i++) {
         if (!all[i])
             continue;

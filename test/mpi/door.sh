@@ -52,12 +52,13 @@ natively()
     sort "$work"/out* >"$native"
 }
 
-# run RANKS HOW COMMAND...: the ranks, but not the launcher, have the door, with NBCOLL_MPI=HOW
+# run RANKS HOW COMMAND...: the ranks, but not the launcher, have the door, with NBCOLL_MPI=HOW. $before starts each.
+before=
 run()
 {
     ranks=$1 how=$2
     shift 2
-    mpirun.$mpi -n "$ranks" env "NBCOLL_MPI=$how" "LD_PRELOAD=$preload" "$@" >"$work/out" 2>"$work/err" ||
+    mpirun.$mpi -n "$ranks" $before env "NBCOLL_MPI=$how" "LD_PRELOAD=$preload" "$@" >"$work/out" 2>"$work/err" ||
         fail "$ranks ranks, $how: failed"
     leaks
 }
