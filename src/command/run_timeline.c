@@ -123,7 +123,8 @@ static void add_last_wait(gathering *g, const run_plan *plan)
                                                 over - g->first, over - g->first, s->operation});
 }
 
-/* Only steps that need nobody are work all the time. What sends is drawn at its begin, what takes at its end. */
+/* Only steps that need nobody are work all the time. What sends is drawn at its begin, what takes at its end. Of a rank
+ * whose times go back no step begins after its end. */
 static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_event *e)
 {
     uint64_t now = e->ns - g->first;
@@ -134,6 +135,7 @@ static void close_step(gathering *g, uint32_t operation, const nbcoll_timeline_e
     started s = i < g->opens ? g->open[i] : (started){now, operation, e->step, -1};
     if (i < g->opens)
         g->open[i] = g->open[--g->opens];
+    s.ns = s.ns < now ? s.ns : now;
     int is_work = kind == NBCOLL_COPY || kind == NBCOLL_REDUCE || kind == NBCOLL_CALL;
     uint64_t begin = is_reading(kind) ? now : s.ns;
     nbcoll_sim_event step = {NBCOLL_SIM_STEP,       kind,     g->rank, e->peer, e->step, e->bytes, begin,

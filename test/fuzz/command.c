@@ -49,6 +49,9 @@ REFUSES(nbcoll_simulate, (const nbcoll_sim_config *c, nbcoll_sim_build *build, v
         (c, build, user, out))
 REFUSES(nbcoll_build_case, (const nbcoll_algorithm *a, const nbcoll_case *c, int rank, const nbcoll_host *h,
                             nbcoll_schedule **out), (a, c, rank, h, out))
+REFUSES(nbcoll_compile_case, (const nbcoll_algorithm *a, const nbcoll_case *c, const nbcoll_host *h,
+                              const nbcoll_program_config *p, int first, int n, nbcoll_program *out[],
+                              nbcoll_refusal *why), (a, c, h, p, first, n, out, why))
 REFUSES(nbcoll_shm_open, (const nbcoll_shm_config *c, nbcoll_endpoint **out), (c, out))
 REFUSES(nbcoll_loopback_create, (const nbcoll_loopback_config *c, nbcoll_loopback **out), (c, out))
 REFUSES(nbcoll_verify_grid, (const nbcoll_algorithm *a, const nbcoll_grid *grid, nbcoll_case *c,

@@ -17,7 +17,7 @@ list(TRANSFORM fuzz_targets REPLACE "(.+)" "fuzz/\\1.c" OUTPUT_VARIABLE fuzz_sou
 # What stands for waiting; and what a command line asks for, which command.c says.
 set(fuzz_waiting poll ppoll)
 set(fuzz_doing fork pthread_create dlopen popen unlink rename fopen open json_load_file nbcoll_simulate
-    nbcoll_build_case nbcoll_shm_open nbcoll_loopback_create nbcoll_verify_grid nbcoll_select nbcoll_topology_make
+    nbcoll_build_case nbcoll_compile_case nbcoll_shm_open nbcoll_loopback_create nbcoll_verify_grid nbcoll_select nbcoll_topology_make
     nbcoll_topology_make_nodes hwloc_topology_load)
 
 # Of a program with some of the targets: stand-ins, and what they stand for.

@@ -8,6 +8,7 @@
  *     ground.c     the places that kinds need: namespaces, control groups, limits, filters
  *     work.c       a rank, and an agent
  *     judge.c      which ends are allowed
+ *     clock.c      a clock that is set, for one job and not for the machine
  *     test_soak.c  the parent: starts jobs, lets things happen, and finds what hangs, or is left; the command line
  *
  * The programs are storm's plans (storm/plan.c), and their values (storm/values.c). */
@@ -54,6 +55,7 @@ typedef struct report {
 
 typedef struct board {
     job job;
+    _Atomic int64_t clock_set; /* CLOCK_REALTIME of the job's processes has been set by so many s */
     report of[SEATS];
 } board;
 
@@ -92,13 +94,15 @@ extern const size_t soak_kind_count;
 
 /* What the command line says. */
 extern const char *soak_beside; /* the same program of another build; or null */
-extern bool soak_sets_clock;
 
 uint64_t soak_now(void);
 uint64_t soak_draw(run *r, uint64_t below);
 void soak_sleep(uint64_t ns);
 /* A signal to a rank; KILL and the like are noted. */
 void soak_signal(run *r, int rank, int signal);
+
+/* clock.c: from now on this process has the clock of that job. */
+void soak_set_clock_by(const board *b);
 
 /* In a process of its own. */
 _Noreturn void soak_work(board *b, int rank);

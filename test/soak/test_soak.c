@@ -4,7 +4,7 @@
  * 20 minutes. With arguments:
  *
  *     test_soak [--seconds N] [--seed N] [--count N] [--kind TEXT] [--patience SECONDS] [--beside PROGRAM]
- *               [--sets-clock] [--stacks]
+ *               [--stacks]
  *
  * Runs jobs of seeds from --seed on, of kinds by turns (of those whose name holds the text), and prints at its end how
  * many of each kind there were, and what this machine does not allow. What was found is printed with its seed and its
@@ -32,7 +32,6 @@
 #include "soak.h"
 
 const char *soak_beside;
-bool soak_sets_clock;
 static bool shows_stacks;
 static char self[4096], beside[4096];
 static uint64_t patience = 90 * SECOND; /* without any progress */
@@ -348,9 +347,7 @@ static int command(int argc, char **argv)
     batch_of b = {.seed = (uint64_t)time(NULL) * 1000, .count = UINT64_MAX};
     for (int i = 1; i < argc; i++) {
         bool has_value = i + 1 < argc;
-        if (!strcmp(argv[i], "--sets-clock"))
-            soak_sets_clock = true;
-        else if (!strcmp(argv[i], "--stacks"))
+        if (!strcmp(argv[i], "--stacks"))
             shows_stacks = true;
         else if (!strcmp(argv[i], "--seconds") && has_value)
             b.seconds = strtoull(argv[++i], NULL, 10);
@@ -409,6 +406,7 @@ int main(int argc, char **argv)
         if (b == MAP_FAILED)
             return 7;
         close(BOARD);
+        soak_set_clock_by(b);
         if (seat == AGENT)
             soak_serve(b);
         soak_work(b, seat);
