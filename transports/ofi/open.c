@@ -145,11 +145,8 @@ static bool nbcolli_ofi_join_descriptors(nbcolli_ofi_end *e)
 
     if ((e->timer = e->os->timer()) < 0 || (e->epoll = e->os->gather()) < 0)
         return false;
-    const int fd[] = {e->timer, e->lines_epoll, e->cq_fd};
-    for (int i = 0; i < 3 && fd[i] >= 0; i++)
-        if (e->os->attend(e->epoll, EPOLL_CTL_ADD, fd[i], &event) != 0)
-            return false;
-    return true;
+    return e->os->attend(e->epoll, EPOLL_CTL_ADD, e->timer, &event) == 0 &&
+           e->os->attend(e->epoll, EPOLL_CTL_ADD, e->lines_epoll, &event) == 0;
 }
 
 /* All that an endpoint has, and where that is. */

@@ -166,9 +166,18 @@ static void nbcolli_ofi_tick(nbcolli_ofi_end *e)
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
+/* Only while this rank sleeps is the queue's descriptor in its set: each arrival would ring the set, too, which takes
+ * half a microsecond. */
+static bool nbcolli_ofi_attend(const nbcolli_ofi_end *e, int what)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    return e->cq_fd < 0 || e->os->attend(e->epoll, what, e->cq_fd, &event) == 0;
+}
+
 static void nbcolli_ofi_disarm(nbcolli_ofi_end *e)
 {
     e->is_armed = false;
+    nbcolli_ofi_attend(e, EPOLL_CTL_DEL);
     e->looked = 0; /* perhaps a connection has woken it */
     e->os->hush(e->timer);
 }
@@ -229,7 +238,6 @@ static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
     if (e->own_first || e->late || e->back || e->ends ||
         (e->is_refused && nbcolli_now(&e->host) - e->refused < NBCOLLI_OFI_PATIENCE))
         return NBCOLL_AGAIN;
-    e->is_armed = true;
     nbcolli_ofi_calm(e);
     if (!e->stashed) /* what has come already, which a provider may only find when it is asked */
         e->stashed = fi_cq_read(e->cq, e->stash, NBCOLLI_OFI_BATCH);
@@ -238,7 +246,9 @@ static nbcoll_status nbcolli_ofi_arm(nbcoll_endpoint *ep)
     e->stashed = 0;
     if (e->cq_fd >= 0 && fi_trywait(e->fabric, &cq, 1) != 0)
         return NBCOLL_AGAIN;
-    return e->os->set(e->timer, nbcolli_ofi_longest(e)) == 0 ? NBCOLL_OK : NBCOLL_AGAIN;
+    e->is_armed =
+        e->os->set(e->timer, nbcolli_ofi_longest(e)) == 0 && (e->is_armed || nbcolli_ofi_attend(e, EPOLL_CTL_ADD));
+    return e->is_armed ? NBCOLL_OK : NBCOLL_AGAIN;
 }
 
 const nbcoll_wakeup nbcolli_ofi_wakeup = {sizeof nbcolli_ofi_wakeup, nbcolli_ofi_fd, nbcolli_ofi_arm};
