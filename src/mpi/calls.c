@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The collectives that move data as it is. Each function describes a call; false: the MPI gets it. */
-#include "door.h"
+#include "operation.h"
 
-static bool barrier(door_operation *o, MPI_Comm comm)
+DOOR_INLINE bool barrier(door_operation *o, MPI_Comm comm)
 {
     bool well = door_serves(o, comm, 0);
     if (well)
@@ -13,28 +13,30 @@ static bool barrier(door_operation *o, MPI_Comm comm)
 DOOR_FORMS(Barrier, barrier, barrier, MPI_Comm comm, comm)
 
 /* Whether a rank of its n has this number, and this one is it. */
-static bool has_root(door_operation *o, int root, int n, bool *is_root)
+DOOR_INLINE bool has_root(door_operation *o, int root, int n, bool *is_root)
 {
     *is_root = n && nbcoll_comm_rank(o->ours) == root;
     o->root = root;
     return root >= 0 && root < n;
 }
 
-static bool bcast(door_operation *o, void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+DOOR_INLINE bool bcast(door_operation *o, void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     bool sends;
     if (door_bad(count, type) || !has_root(o, root, door_serves(o, comm, door_bytes(count, type)), &sends))
         return false;
-    door_blocks *blocks = BLOCKS(buffer, 1, count, type);
-    door_sides(o, sends ? blocks : NULL, sends ? NULL : blocks, 0, false);
+    if (sends)
+        door_sides(o, BLOCKS(buffer, 1, count, type), NULL, 0, false);
+    else
+        door_sides(o, NULL, BLOCKS(buffer, 1, count, type), 0, false);
     return true;
 }
 
 DOOR_FORMS(Bcast, bcast, bcast, P(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm),
            P(buffer, count, type, root, comm))
 
-static bool gather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                   int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
+DOOR_INLINE bool gather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                        int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
     bool is_root;
     bool is_in_place = send == MPI_IN_PLACE;
@@ -52,8 +54,8 @@ DOOR_FORMS(Gather, gather, gather,
              MPI_Datatype recv_type, int root, MPI_Comm comm),
            P(send, send_count, send_type, recv, recv_count, recv_type, root, comm))
 
-static bool gatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                    const int counts[], const int displs[], MPI_Datatype recv_type, int root, MPI_Comm comm)
+DOOR_INLINE bool gatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                         const int counts[], const int displs[], MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
     bool is_root;
     int n = door_serves(o, comm, DOOR_ANY);
@@ -71,7 +73,7 @@ DOOR_FORMS(Gatherv, gatherv, gatherv,
            P(send, send_count, send_type, recv, counts, displs, recv_type, root, comm))
 
 /* What one rank receives of a scatter. */
-static void scattered(door_operation *o, const door_blocks *send, const door_blocks *recv)
+DOOR_INLINE void scattered(door_operation *o, const door_blocks *send, const door_blocks *recv)
 {
     bool in_place = recv->user == MPI_IN_PLACE;
     door_sides(o, send, in_place ? NULL : recv, 0, false);
@@ -79,8 +81,8 @@ static void scattered(door_operation *o, const door_blocks *send, const door_blo
         o->recv.data = NBCOLL_IN_PLACE;
 }
 
-static bool scatter(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                    int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
+DOOR_INLINE bool scatter(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                         int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
     bool is_root;
     bool is_in_place = recv == MPI_IN_PLACE;
@@ -97,9 +99,9 @@ DOOR_FORMS(Scatter, scatter, scatter,
              MPI_Datatype recv_type, int root, MPI_Comm comm),
            P(send, send_count, send_type, recv, recv_count, recv_type, root, comm))
 
-static bool scatterv(door_operation *o, const void *send, const int counts[], const int displs[],
-                     MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type, int root,
-                     MPI_Comm comm)
+DOOR_INLINE bool scatterv(door_operation *o, const void *send, const int counts[], const int displs[],
+                          MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type, int root,
+                          MPI_Comm comm)
 {
     bool is_root;
     int n = door_serves(o, comm, DOOR_ANY);
@@ -121,8 +123,8 @@ static bool is_bad(const void *send, int send_count, MPI_Datatype send_type, int
     return door_bad(recv_count, recv_type) || (send != MPI_IN_PLACE && door_bad(send_count, send_type));
 }
 
-static bool allgather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                      int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_INLINE bool allgather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                           int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
     size_t bytes = door_bytes(recv_count, recv_type);
     int n = is_bad(send, send_count, send_type, recv_count, recv_type) ? 0 : door_serves(o, comm, bytes);
@@ -137,8 +139,8 @@ DOOR_FORMS(Allgather, allgather, allgather,
              MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_count, send_type, recv, recv_count, recv_type, comm))
 
-static bool allgatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                       const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_INLINE bool allgatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                            const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
 {
     int n = door_serves(o, comm, DOOR_ANY);
     if (!n || door_bad_vector(VECTOR(recv, n, counts, displs, recv_type)) ||
@@ -154,8 +156,8 @@ DOOR_FORMS(Allgatherv, allgatherv, allgatherv,
              const int displs[], MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_count, send_type, recv, counts, displs, recv_type, comm))
 
-static bool alltoall(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                     int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_INLINE bool alltoall(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                          int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
     size_t bytes = door_bytes(recv_count, recv_type);
     int n = is_bad(send, send_count, send_type, recv_count, recv_type) ? 0 : door_serves(o, comm, bytes);
@@ -169,7 +171,7 @@ DOOR_FORMS(Alltoall, alltoall, alltoall,
              MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_count, send_type, recv, recv_count, recv_type, comm))
 
-static bool exchange(door_operation *o, const door_blocks *send, const door_blocks *recv)
+DOOR_INLINE bool exchange(door_operation *o, const door_blocks *send, const door_blocks *recv)
 {
     if (!recv->n || door_bad_vector(recv) || (send->user != MPI_IN_PLACE && door_bad_vector(send)))
         return false;
@@ -177,9 +179,9 @@ static bool exchange(door_operation *o, const door_blocks *send, const door_bloc
     return true;
 }
 
-static bool alltoallv(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
-                      MPI_Datatype send_type, void *recv, const int recv_counts[], const int recv_displs[],
-                      MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_INLINE bool alltoallv(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
+                           MPI_Datatype send_type, void *recv, const int recv_counts[], const int recv_displs[],
+                           MPI_Datatype recv_type, MPI_Comm comm)
 {
     int n = door_serves(o, comm, DOOR_ANY);
     return exchange(o, VECTOR(send, n, send_counts, send_displs, send_type),
@@ -191,9 +193,9 @@ DOOR_FORMS(Alltoallv, alltoallv, alltoallv,
              const int recv_counts[], const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_counts, send_displs, send_type, recv, recv_counts, recv_displs, recv_type, comm))
 
-static bool alltoallw(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
-                      const MPI_Datatype send_types[], void *recv, const int recv_counts[], const int recv_displs[],
-                      const MPI_Datatype recv_types[], MPI_Comm comm)
+DOOR_INLINE bool alltoallw(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
+                           const MPI_Datatype send_types[], void *recv, const int recv_counts[],
+                           const int recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
 {
     int n = door_serves(o, comm, DOOR_ANY);
     return exchange(o, TYPED(send, n, send_counts, send_displs, send_types),

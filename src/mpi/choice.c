@@ -12,12 +12,12 @@ enum { SIZES = 6, ROUNDS = 4, RANKS = 64, FEW = 8, LARGE = 1 << 18, LARGEST = 1 
 static const int sizes[SIZES] = {8, 512, 4096, 32768, LARGE, LARGEST};
 static const size_t most[SIZES - 1] = {64, 1024, 8192, 1 << 16, 1 << 19};
 static const int repeats[SIZES] = {100, 50, 15, 6, 2, 1};
-static unsigned char slower[DOOR_FORM_COUNT][DOOR_CALL_COUNT]; /* a bit for each size */
+unsigned char door_slower[DOOR_FORM_COUNT][DOOR_CALL_COUNT]; /* a bit for each size */
 
-bool door_slower(door_form form, door_call call, size_t bytes)
+bool door_slower_at(door_form form, door_call call, size_t bytes)
 {
-    unsigned bits = slower[form][call];
-    if (!bits || bytes == DOOR_ANY)
+    unsigned bits = door_slower[form][call];
+    if (bytes == DOOR_ANY)
         return bits & ANY_BIT;
     int size = 0;
     while (size < SIZES - 1 && bytes > most[size])
@@ -143,7 +143,7 @@ static void decide(door_form form, door_call call, int measured)
         if (ratio > 1)
             bits |= (unsigned char)(1 << size);
     }
-    slower[form][call] = (unsigned char)(bits | (product > 1 || most_of > BEARABLE ? ANY_BIT : 0));
+    door_slower[form][call] = (unsigned char)(bits | (product > 1 || most_of > BEARABLE ? ANY_BIT : 0));
 }
 
 void door_choose(int ranks)

@@ -9,8 +9,7 @@
 
 enum {
     RANKS = 256, /* of a world, at most: NBCOLL_SHM_RANKS. Tags tell leaders apart by it */
-    IDLE = 16,   /* so many communicators made early in vain, and this rank wants no more of them */
-    RECENT = 8
+    IDLE = 16    /* so many communicators made early in vain, and this rank wants no more of them */
 };
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -18,13 +17,8 @@ static nbcoll_comm *world; /* null: closed */
 static atomic_int made;    /* communicators that this rank has led */
 static atomic_int idle;    /* made early, and freed without a call; one less for each that had calls */
 
-/* States that this thread has found, for so long as no communicator has gone. */
-static atomic_uint gone = 1;
-static DOOR_THREAD struct {
-    MPI_Comm comm;
-    unsigned gone;
-    door_state *state;
-} recent[RECENT];
+atomic_uint door_gone = 1;
+DOOR_THREAD door_recent door_recents[DOOR_RECENT];
 
 void door_state_use(door_state *state)
 {
@@ -62,7 +56,7 @@ static int on_copy(MPI_Comm comm, int key, void *extra, void *value, void *copy,
 static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)extra;
-    atomic_fetch_add(&gone, 1);
+    atomic_fetch_add(&door_gone, 1);
     if (((door_state *)value)->fate == DOOR_FATE_SERVED)
         door_state_leave(value);
     return MPI_SUCCESS;
@@ -85,7 +79,7 @@ bool door_comms_open(nbcoll_comm *comm)
 void door_comms_close(void)
 {
     world = NULL;
-    atomic_fetch_add(&gone, 1);
+    atomic_fetch_add(&door_gone, 1);
     if (keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&keyval);
 }
@@ -184,15 +178,10 @@ static door_state *decide(MPI_Comm comm, bool early, bool off)
     return state;
 }
 
-door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state)
+door_fate door_find_comm(MPI_Comm comm, bool may_wait, door_state **state)
 {
     int found = 0;
-    uintptr_t handle = (uintptr_t)comm, at = (handle ^ handle >> 4 ^ handle >> 8) % RECENT;
-    unsigned now = atomic_load_explicit(&gone, memory_order_relaxed);
-    if (recent[at].comm == comm && recent[at].gone == now) {
-        *state = recent[at].state;
-        return (*state)->fate;
-    }
+    unsigned now = atomic_load_explicit(&door_gone, memory_order_relaxed);
     *state = NULL;
     if (!world || PMPI_Comm_get_attr(comm, keyval, state, &found) != MPI_SUCCESS)
         return DOOR_FATE_CLOSED;
@@ -200,9 +189,7 @@ door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state)
         return DOOR_FATE_UNDECIDED;
     if (!found)
         *state = decide(comm, false, false);
-    recent[at].comm = comm;
-    recent[at].gone = now;
-    recent[at].state = *state;
+    door_recents[door_place((uintptr_t)comm)] = (door_recent){comm, now, *state};
     return (*state)->fate;
 }
 

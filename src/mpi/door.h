@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * What the files of the door share. README.md says what it is. Each file uses those before it:
- * report.c, types.c, keep.c, view.c, hook.c, fortran.c, progress.c, nodes.c, comms.c, makers.c, operation.c,
- * requests.c, persistent.c, calls.c, reductions.c, neighbors.c, choice.c, open.c. */
+ * report.c, types.c, keep.c, view.c, hook.c, fortran.c, progress.c, nodes.c, comms.c, makers.c, operation.h,
+ * operation.c, requests.c, persistent.c, calls.c, reductions.c, neighbors.c, choice.c, open.c. */
 #include <mpi.h>
 #include <nbcoll/neighbor.h>
 #include <stdatomic.h>
@@ -20,6 +20,8 @@
 #define DOOR_PINIT(name) PMPIX_##name##_init
 #endif
 
+#define P(...) __VA_ARGS__ /* several arguments of a macro as one */
+
 /* A thread's own, read without a call: the door is loaded with the program. */
 #define DOOR_THREAD _Thread_local __attribute__((tls_model("initial-exec")))
 
@@ -27,12 +29,14 @@
 
 /* The collectives that the door takes, without MPI_ or MPI_I, and as the nonblocking ones have them. */
 #define DOOR_CALLS(X)                                                                                                  \
-    X(Barrier, barrier) X(Bcast, bcast) X(Reduce, reduce) X(Allreduce, allreduce) X(Reduce_scatter, reduce_scatter)    \
-    X(Reduce_scatter_block, reduce_scatter_block) X(Scan, scan) X(Exscan, exscan) X(Gather, gather)                    \
-    X(Gatherv, gatherv) X(Scatter, scatter) X(Scatterv, scatterv) X(Allgather, allgather) X(Allgatherv, allgatherv)    \
-    X(Alltoall, alltoall) X(Alltoallv, alltoallv) X(Alltoallw, alltoallw) X(Neighbor_allgather, neighbor_allgather)    \
-    X(Neighbor_allgatherv, neighbor_allgatherv) X(Neighbor_alltoall, neighbor_alltoall)                                \
-    X(Neighbor_alltoallv, neighbor_alltoallv) X(Neighbor_alltoallw, neighbor_alltoallw)
+    X(Barrier, barrier)                                                                                                \
+    X(Bcast, bcast) X(Reduce, reduce) X(Allreduce, allreduce) X(Reduce_scatter, reduce_scatter)                        \
+        X(Reduce_scatter_block, reduce_scatter_block) X(Scan, scan) X(Exscan, exscan) X(Gather, gather)                \
+            X(Gatherv, gatherv) X(Scatter, scatter) X(Scatterv, scatterv) X(Allgather, allgather)                      \
+                X(Allgatherv, allgatherv) X(Alltoall, alltoall) X(Alltoallv, alltoallv) X(Alltoallw, alltoallw)        \
+                    X(Neighbor_allgather, neighbor_allgather) X(Neighbor_allgatherv, neighbor_allgatherv)              \
+                        X(Neighbor_alltoall, neighbor_alltoall) X(Neighbor_alltoallv, neighbor_alltoallv)              \
+                            X(Neighbor_alltoallw, neighbor_alltoallw)
 
 typedef enum door_call {
 #define DOOR_CALL(name, lower) DOOR_##name,
@@ -54,8 +58,8 @@ typedef enum door_form { DOOR_BLOCKING, DOOR_NONBLOCKING, DOOR_PERSISTENT, DOOR_
     X(UNMADE, "passed: no communicator could be made on some rank")                                                    \
     X(UNDECIDED, "passed: no blocking call on the communicator came before it")                                        \
     X(NEIGHBORS, "passed: nbcoll lacks such neighbours, or some rank could not make them")                             \
-    X(OPERATION, "passed: nbcoll lacks the operation for the type")                                                   \
-    X(SLOWER, "passed: the MPI was faster at the opening")                                                            \
+    X(OPERATION, "passed: nbcoll lacks the operation for the type")                                                    \
+    X(SLOWER, "passed: the MPI was faster at the opening")                                                             \
     X(FORM, "passed: under this MPI only blocking calls are served")                                                   \
     X(OFF, "passed: the info key nbcoll is off")                                                                       \
     X(COMPARED, "passed: for comparison")
@@ -67,9 +71,10 @@ typedef enum door_fate {
         DOOR_FATE_COUNT
 } door_fate;
 
-extern bool door_threads; /* several threads may call at a time */
+extern bool door_threads;  /* several threads may call at a time */
+extern bool door_is_timed; /* calls are */
 typedef struct door_operation door_operation;
-void door_count(door_operation *o, door_fate fate);
+extern atomic_ullong door_counted[DOOR_FORM_COUNT][DOOR_CALL_COUNT][DOOR_FATE_COUNT];
 void door_forget(void); /* what was counted so far */
 /* Blocking calls are timed from now on. With `compares` one in eight passes. All ranks say the same. */
 void door_report_start(bool compares);
@@ -82,14 +87,46 @@ void door_report(void);
 
 /* ---- types.c ---- */
 
-/* Bytes that one element packs to. *plain: elements lie one behind the other as they are packed. */
-size_t door_type_bytes(MPI_Datatype type, bool *plain);
+/* Of each few handles a thread remembers the last one that it has looked for. */
+enum { DOOR_RECENT = 8 };
+static inline size_t door_place(uintptr_t handle)
+{
+    return (handle ^ handle >> 4 ^ handle >> 8) % DOOR_RECENT;
+}
+
+/* A type whose elements lie one behind the other as they are packed. */
+typedef struct door_plain {
+    MPI_Datatype type;
+    nbcoll_type is; /* NBCOLL_TYPE_COUNT: there are no operations for it */
+    size_t bytes;
+} door_plain;
+extern DOOR_THREAD door_plain door_plains[DOOR_RECENT];
+const door_plain *door_find_plain(MPI_Datatype type);
+
+/* Null: it is none. Until the next call. */
+static inline const door_plain *door_plain_of(MPI_Datatype type)
+{
+    const door_plain *recent = &door_plains[door_place((uintptr_t)type)];
+    return recent->bytes && recent->type == type ? recent : door_find_plain(type);
+}
+
+/* Bytes that one element packs to. */
+size_t door_type_bytes(MPI_Datatype type);
+
+/* That so many pack to; 0: the MPI refuses these. */
+static inline size_t door_bytes(int count, MPI_Datatype type)
+{
+    if (count <= 0 || type == MPI_DATATYPE_NULL)
+        return 0;
+    const door_plain *plain = door_plain_of(type);
+    return (size_t)count * (plain ? plain->bytes : door_type_bytes(type));
+}
 
 /* A reduction in nbcoll's terms. It does not move while a call uses it: `type` and `op` may point into it. */
 typedef struct door_reduction {
     nbcoll_type type;
     nbcoll_op op;
-    bool packs; /* the operands are packed elements; else they lie as the program has them */
+    bool packs;  /* the operands are packed elements; else they lie as the program has them */
     MPI_Op user; /* an operation of the program's, or MPI_OP_NULL; with it: */
     MPI_Datatype element;
     size_t bytes; /* of an element in the operands */
@@ -219,8 +256,26 @@ void door_comms_close(void);
 void door_comm_made(MPI_Comm comm, bool off);
 /* Whether the info key `nbcoll` says off. */
 bool door_info_off(MPI_Info info);
+/* States that a thread has found, for so long as no communicator has gone. */
+typedef struct door_recent {
+    MPI_Comm comm;
+    unsigned gone;
+    door_state *state;
+} door_recent;
+extern atomic_uint door_gone;
+extern DOOR_THREAD door_recent door_recents[DOOR_RECENT];
+door_fate door_find_comm(MPI_Comm comm, bool may_wait, door_state **state);
+
 /* What is decided on; a null state is CLOSED. With `may_wait` the first call decides, else UNDECIDED. */
-door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state);
+static inline door_fate door_comm(MPI_Comm comm, bool may_wait, door_state **state)
+{
+    const door_recent *recent = &door_recents[door_place((uintptr_t)comm)];
+    if (recent->comm != comm || recent->gone != atomic_load_explicit(&door_gone, memory_order_relaxed))
+        return door_find_comm(comm, may_wait, state);
+    *state = recent->state;
+    return recent->state->fate;
+}
+
 void door_state_use(door_state *state);
 void door_state_leave(door_state *state);
 /* Collective: the neighbours of a communicator that has a topology, over one of nbcoll's with the same ranks. Null on
@@ -236,13 +291,14 @@ struct door_operation {
     door_form form;
     door_call call;
     door_fate fate; /* what it was counted as; DOOR_FATE_COUNT: the MPI refuses it */
-    MPI_Comm comm; /* until the call returns */
+    MPI_Comm comm;  /* until the call returns */
     nbcoll_comm *ours;
     nbcoll_neighbors *neighbors;
     door_state *state;
     door_reduction r;
     door_view send, recv;
     nbcoll_type type; /* of what moves: bytes */
+    bool is_plain;    /* nothing is packed, or described by arrays */
     bool lacks;       /* see door_lack */
     bool is_local;    /* there was no memory for another one */
     int own;          /* in place: the block of `recv` that holds what this rank gives; -1: all */
@@ -261,13 +317,7 @@ struct door_operation {
     door_operation *next;
 };
 
-#define DOOR_ANY SIZE_MAX /* bytes that not all ranks know alike */
-/* The number of ranks of the communicator of nbcoll's that serves a call with blocks, or a vector, of so many bytes; 0:
- * it passes, and is counted so. MPI_COMM_NULL is not counted. */
-int door_serves(door_operation *o, MPI_Comm comm, size_t bytes);
-size_t door_bytes(int count, MPI_Datatype type); /* 0: the MPI refuses these */
 /* Whether the MPI refuses these. */
-bool door_bad(int count, MPI_Datatype type);
 bool door_any_bad(int n, const int counts[], MPI_Datatype type);
 bool door_bad_vector(const door_blocks *blocks); /* which have counts; none at all are right */
 
@@ -277,8 +327,7 @@ void door_lack(door_operation *o);
 void door_give_up(nbcoll_comm *comm, int other);
 void door_give_up_any(const door_operation *o);
 
-/* Opens both sides; a null one is not used. In place, `own` block of what is received is what is sent. */
-void door_sides(door_operation *o, const door_blocks *send, const door_blocks *recv, int own, bool as_is);
+void door_open(door_operation *o, const door_blocks *send, const door_blocks *recv, bool as_is);
 bool door_ready(const door_operation *o);
 /* Packs what is sent, unpacks what was received, and closes both. */
 void door_load(door_operation *o);
@@ -290,23 +339,8 @@ nbcoll_status door_start(door_operation *o);
 int door_error(const door_operation *o);
 /* The same, at the communicator's error handler. */
 int door_raise(const door_operation *o, int error);
-/* All of a blocking one, whose sides are open. Returns an MPI error. */
-int door_run(door_operation *o);
-
-#define BLOCKS(buffer, blocks, elements, of)                                                                           \
-    (&(door_blocks){.user = buffer, .n = blocks, .count = elements, .type = of})
-#define VECTOR(buffer, blocks, numbers, spots, of)                                                                     \
-    (&(door_blocks){.user = buffer, .n = blocks, .counts = numbers, .displs = spots, .type = of})
-
-#define TYPED(buffer, blocks, numbers, spots, of)                                                                      \
-    (&(door_blocks){.user = buffer, .n = blocks, .counts = numbers, .displs = spots, .types = of})
-
-/* Starts `name` of nbcoll's, in the form of the operation `o`. `name` and the arguments are those of the blocking
- * one, without the timeout. */
-#define DOOR_START(name, ...)                                                                                          \
-    (o->form == DOOR_BLOCKING      ? nbcoll_##name(__VA_ARGS__, NBCOLL_FOREVER)                                        \
-     : o->form == DOOR_NONBLOCKING ? nbcoll_i##name(__VA_ARGS__, &o->request)                                          \
-                                   : nbcoll_##name##_init(__VA_ARGS__, &o->request))
+/* The end of a blocking one. Returns an MPI error. */
+int door_end(door_operation *o);
 
 /* ---- requests.c, persistent.c ---- */
 
@@ -321,48 +355,11 @@ int door_begin(door_operation *o, MPI_Request *request);
 /* Makes a persistent one; false: it passes. Takes it in both cases. */
 bool door_persist(door_operation *o, MPI_Request *request);
 
-/* The functions of a collective: blocking, nonblocking, persistent. `describe` is a function of the operation and the
- * arguments, false for one that passes. */
-#define P(...) __VA_ARGS__
-#define DOOR_FORMS(Name, lower, describe, parameters, arguments)                                                       \
-    int MPI_##Name(parameters)                                                                                         \
-    {                                                                                                                  \
-        door_operation o;                                                                                              \
-        o.form = DOOR_BLOCKING;                                                                                        \
-        o.call = DOOR_##Name;                                                                                          \
-        o.fate = DOOR_FATE_COUNT;                                                                                      \
-        uint64_t begun = door_clock();                                                                                 \
-        int error = describe(&o, arguments) ? door_run(&o) : PMPI_##Name(arguments);                                   \
-        door_took(&o, begun);                                                                                          \
-        return error;                                                                                                  \
-    }                                                                                                                  \
-    int MPI_I##lower(parameters, MPI_Request *request)                                                                 \
-    {                                                                                                                  \
-        door_operation local, *o = door_new(DOOR_NONBLOCKING, DOOR_##Name, &local);                                    \
-        if (describe(o, arguments))                                                                                    \
-            return door_begin(o, request);                                                                             \
-        door_delete(o);                                                                                                \
-        return PMPI_I##lower(arguments, request);                                                                      \
-    }                                                                                                                  \
-    DOOR_FORM_INIT(Name, describe, P(parameters), P(arguments))
-#ifdef DOOR_INIT
-#define DOOR_FORM_INIT(Name, describe, parameters, arguments)                                                          \
-    int DOOR_INIT(Name)(parameters, MPI_Info info, MPI_Request *request)                                               \
-    {                                                                                                                  \
-        door_operation local, *o = door_new(DOOR_PERSISTENT, DOOR_##Name, &local);                                     \
-        if (!describe(o, arguments))                                                                                   \
-            door_delete(o);                                                                                            \
-        else if (door_persist(o, request))                                                                             \
-            return MPI_SUCCESS;                                                                                        \
-        return DOOR_PINIT(Name)(arguments, info, request);                                                             \
-    }
-#else
-#define DOOR_FORM_INIT(Name, describe, parameters, arguments)
-#endif
-
 /* ---- choice.c ---- */
 
 /* Measures, for each call, what it takes here and what it takes in the MPI. Collective over MPI_COMM_WORLD. */
 void door_choose(int ranks);
 /* Whether the MPI is faster, at so many bytes: on all ranks alike. */
-bool door_slower(door_form form, door_call call, size_t bytes);
+extern unsigned char door_slower[DOOR_FORM_COUNT][DOOR_CALL_COUNT]; /* 0: nowhere */
+bool door_slower_at(door_form form, door_call call, size_t bytes);
+#define DOOR_ANY SIZE_MAX /* bytes that not all ranks know alike */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * The neighbourhood collectives: which neighbours a communicator's topology has, and the calls. */
-#include "door.h"
+#include "operation.h"
 
 /* Null: nbcoll has no such grid, or this rank could not. */
 static nbcoll_neighbors *of_grid(MPI_Comm comm, nbcoll_comm *ours)
@@ -63,7 +63,7 @@ nbcoll_neighbors *door_neighbors(MPI_Comm comm, nbcoll_comm *ours)
 
 /* Whether the communicator has neighbours; who they are. A grid is connected, so where all of a rank's blocks have so
  * many bytes those of all ranks have. */
-static bool serves(door_operation *o, MPI_Comm comm, nbcoll_neighborhood *around, size_t bytes)
+DOOR_INLINE bool serves(door_operation *o, MPI_Comm comm, nbcoll_neighborhood *around, size_t bytes)
 {
     door_state *state = NULL;
     *around = (nbcoll_neighborhood){.size = sizeof *around};
@@ -80,8 +80,8 @@ static bool serves(door_operation *o, MPI_Comm comm, nbcoll_neighborhood *around
 
 /* What is in place for other collectives is an error here. In a graph that is not connected the blocks of some ranks
  * may be longer than those of others, so each is described. With a null `send` there is `own` instead, for all. */
-static bool exchange(door_operation *o, const nbcoll_neighborhood *around, const door_blocks *own,
-                     const door_blocks *send, const door_blocks *recv)
+DOOR_INLINE bool exchange(door_operation *o, const nbcoll_neighborhood *around, const door_blocks *own,
+                          const door_blocks *send, const door_blocks *recv)
 {
     door_blocks from = own ? *own : *send, to = *recv;
     if (from.user == MPI_IN_PLACE || to.user == MPI_IN_PLACE || (from.counts && door_bad_vector(&from)) ||
@@ -95,8 +95,8 @@ static bool exchange(door_operation *o, const nbcoll_neighborhood *around, const
     return true;
 }
 
-static bool allgather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                      int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_INLINE bool allgather(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                           int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
     return !door_bad(send_count, send_type) && !door_bad(recv_count, recv_type) &&
@@ -110,8 +110,8 @@ DOOR_FORMS(Neighbor_allgather, neighbor_allgather, allgather,
              MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_count, send_type, recv, recv_count, recv_type, comm))
 
-static bool allgatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                       const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_INLINE bool allgatherv(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                            const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
     return !door_bad(send_count, send_type) && serves(o, comm, &around, DOOR_ANY) &&
@@ -124,8 +124,8 @@ DOOR_FORMS(Neighbor_allgatherv, neighbor_allgatherv, allgatherv,
              const int displs[], MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_count, send_type, recv, counts, displs, recv_type, comm))
 
-static bool alltoall(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
-                     int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_INLINE bool alltoall(door_operation *o, const void *send, int send_count, MPI_Datatype send_type, void *recv,
+                          int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
     return !door_bad(send_count, send_type) && !door_bad(recv_count, recv_type) &&
@@ -139,9 +139,9 @@ DOOR_FORMS(Neighbor_alltoall, neighbor_alltoall, alltoall,
              MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_count, send_type, recv, recv_count, recv_type, comm))
 
-static bool alltoallv(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
-                      MPI_Datatype send_type, void *recv, const int recv_counts[], const int recv_displs[],
-                      MPI_Datatype recv_type, MPI_Comm comm)
+DOOR_INLINE bool alltoallv(door_operation *o, const void *send, const int send_counts[], const int send_displs[],
+                           MPI_Datatype send_type, void *recv, const int recv_counts[], const int recv_displs[],
+                           MPI_Datatype recv_type, MPI_Comm comm)
 {
     nbcoll_neighborhood around;
     return serves(o, comm, &around, DOOR_ANY) &&
@@ -154,23 +154,22 @@ DOOR_FORMS(Neighbor_alltoallv, neighbor_alltoallv, alltoallv,
              const int recv_counts[], const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm),
            P(send, send_counts, send_displs, send_type, recv, recv_counts, recv_displs, recv_type, comm))
 
-static bool alltoallw(door_operation *o, const void *send, const int send_counts[], const MPI_Aint send_displs[],
-                      const MPI_Datatype send_types[], void *recv, const int recv_counts[],
-                      const MPI_Aint recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
+DOOR_INLINE bool alltoallw(door_operation *o, const void *send, const int send_counts[], const MPI_Aint send_displs[],
+                           const MPI_Datatype send_types[], void *recv, const int recv_counts[],
+                           const MPI_Aint recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
 {
     nbcoll_neighborhood around;
-    return serves(o, comm, &around, DOOR_ANY) &&
-           exchange(o, &around, NULL,
-                    &(door_blocks){.user = send,
-                                   .n = around.destinations,
-                                   .counts = send_counts,
-                                   .places = send_displs,
-                                   .types = send_types},
-                    &(door_blocks){.user = recv,
-                                   .n = around.sources,
-                                   .counts = recv_counts,
-                                   .places = recv_displs,
-                                   .types = recv_types});
+    return serves(o, comm, &around, DOOR_ANY) && exchange(o, &around, NULL,
+                                                          &(door_blocks){.user = send,
+                                                                         .n = around.destinations,
+                                                                         .counts = send_counts,
+                                                                         .places = send_displs,
+                                                                         .types = send_types},
+                                                          &(door_blocks){.user = recv,
+                                                                         .n = around.sources,
+                                                                         .counts = recv_counts,
+                                                                         .places = recv_displs,
+                                                                         .types = recv_types});
 }
 
 DOOR_FORMS(Neighbor_alltoallw, neighbor_alltoallw, alltoallw,

@@ -4,7 +4,7 @@
  * it. A communicator of its own serves each, since the ranks may start them in different orders. */
 #include <pthread.h>
 
-#include "door.h"
+#include "operation.h"
 
 #ifdef DOOR_INIT
 

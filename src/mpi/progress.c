@@ -6,7 +6,7 @@
 
 #include "door.h"
 
-enum { SPINS = 4096, EACH = 64 };
+enum { EACH = 64 };
 
 static nbcoll_context *moved;
 static MPI_Comm own = MPI_COMM_NULL;
@@ -27,7 +27,7 @@ void door_pause(void *user, uint64_t looks)
         inside--;
         atomic_flag_clear(&testing);
     }
-    if (crowded || looks > SPINS)
+    if (crowded)
         sched_yield();
 }
 

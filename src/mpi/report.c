@@ -7,36 +7,22 @@
 
 #include "door.h"
 
-enum { CELLS = DOOR_FORM_COUNT * DOOR_CALL_COUNT * DOOR_FATE_COUNT };
+enum { TIMED = DOOR_CALL_COUNT * DOOR_FATE_COUNT, CELLS = DOOR_FORM_COUNT * TIMED };
 
-static atomic_ullong counted[CELLS], took[DOOR_CALL_COUNT * DOOR_FATE_COUNT]; /* ns */
-static bool is_timed, is_compared;
+static atomic_ullong took[TIMED]; /* ns */
+static bool is_compared;
 
-bool door_threads;
-
-static int place_of(door_form form, door_call call, door_fate fate)
-{
-    return ((int)form * DOOR_CALL_COUNT + (int)call) * DOOR_FATE_COUNT + (int)fate;
-}
-
-void door_count(door_operation *o, door_fate fate)
-{
-    atomic_ullong *n = &counted[place_of(o->form, o->call, fate)];
-    o->fate = fate;
-    if (door_threads)
-        atomic_fetch_add_explicit(n, 1, memory_order_relaxed);
-    else
-        atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
-}
+bool door_threads, door_is_timed;
+atomic_ullong door_counted[DOOR_FORM_COUNT][DOOR_CALL_COUNT][DOOR_FATE_COUNT];
 
 void door_forget(void)
 {
-    memset(counted, 0, sizeof counted);
+    memset(door_counted, 0, sizeof door_counted);
 }
 
 void door_report_start(bool compares)
 {
-    is_timed = true;
+    door_is_timed = true;
     is_compared = compares;
 }
 
@@ -49,7 +35,7 @@ bool door_compares(atomic_uint *calls)
 uint64_t door_clock(void)
 {
     struct timespec t;
-    if (!is_timed)
+    if (!door_is_timed)
         return 0;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
@@ -57,8 +43,8 @@ uint64_t door_clock(void)
 
 void door_took(const door_operation *o, uint64_t since)
 {
-    if (since && o->fate != DOOR_FATE_COUNT)
-        atomic_fetch_add_explicit(&took[place_of(DOOR_BLOCKING, o->call, o->fate)], door_clock() - since,
+    if (o->fate != DOOR_FATE_COUNT)
+        atomic_fetch_add_explicit(&took[(int)o->call * DOOR_FATE_COUNT + (int)o->fate], door_clock() - since,
                                   memory_order_relaxed);
 }
 
@@ -79,11 +65,10 @@ void door_report(void)
 #define DOOR_FATE(name, text) text,
     static const char *const fates[] = {DOOR_FATES(DOOR_FATE)};
 #undef DOOR_FATE
-    enum { TIMED = DOOR_CALL_COUNT * DOOR_FATE_COUNT };
     unsigned long long all[CELLS], ns[TIMED];
     int rank;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!sum_up(counted, CELLS, all) || !sum_up(took, TIMED, ns) || rank != 0)
+    if (!sum_up(&door_counted[0][0][0], CELLS, all) || !sum_up(took, TIMED, ns) || rank != 0)
         return;
     fprintf(stderr, "nbcoll: collective calls of all ranks, on %d node%s\n", door_nodes(), door_nodes() > 1 ? "s" : "");
     for (int i = 0; i < CELLS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Nonblocking operations. Their requests are generalised ones of the MPI, which the end of nbcoll's operation
  * completes: so the MPI's own calls wait for them and for messages together. */
-#include "door.h"
+#include "operation.h"
 
 static door_operation *spare; /* of a program of one thread */
 

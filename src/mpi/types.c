@@ -84,12 +84,23 @@ static const struct plain *find(const struct plain table[], size_t n, MPI_Dataty
     return NULL;
 }
 
-size_t door_type_bytes(MPI_Datatype type, bool *plain)
+DOOR_THREAD door_plain door_plains[DOOR_RECENT];
+
+const door_plain *door_find_plain(MPI_Datatype type)
 {
     const struct plain *found = find(plains, IN(plains), type);
-    *plain = found != NULL;
-    if (found)
-        return found->is == NBCOLL_TYPE_COUNT ? 1 : nbcoll_type_size(found->is);
+    door_plain *recent = &door_plains[door_place((uintptr_t)type)];
+    if (!found)
+        return NULL;
+    *recent = (door_plain){type, found->is, found->is == NBCOLL_TYPE_COUNT ? 1 : nbcoll_type_size(found->is)};
+    return recent;
+}
+
+size_t door_type_bytes(MPI_Datatype type)
+{
+    const door_plain *plain = door_plain_of(type);
+    if (plain)
+        return plain->bytes;
     MPI_Count bytes = 0;
     PMPI_Type_size_x(type, &bytes);
     return bytes > 0 ? (size_t)bytes : 0;
@@ -166,9 +177,9 @@ static nbcoll_status combine_packed(void *user, void *result, const void *left, 
 
 static bool of_user(door_reduction *r, MPI_Datatype type, MPI_Op op)
 {
-    bool plain;
+    bool plain = door_plain_of(type);
     int commutes = 0;
-    r->bytes = door_type_bytes(type, &plain);
+    r->bytes = door_type_bytes(type);
     if (r->bytes == 0 || PMPI_Op_commutative(op, &commutes) != MPI_SUCCESS)
         return false;
     r->packs = !plain;
@@ -187,16 +198,15 @@ bool door_reduction_of(door_reduction *r, MPI_Datatype type, MPI_Op op)
     for (size_t i = 0; i < IN(operations); i++) {
         if (operations[i].op != op)
             continue;
-        const struct plain *found = find(plains, IN(plains), type);
-        if (!found)
-            found = find(pairs, IN(pairs), type);
-        if (!found)
+        const door_plain *plain = door_plain_of(type);
+        const struct plain *pair = plain ? NULL : find(pairs, IN(pairs), type);
+        if (!plain && !pair)
             return false;
-        r->type = found->is;
+        r->type = plain ? plain->is : pair->is;
         r->op = operations[i].is;
         r->packs = false;
         r->user = MPI_OP_NULL;
-        r->bytes = nbcoll_type_size(found->is);
+        r->bytes = plain ? plain->bytes : nbcoll_type_size(pair->is);
         return nbcoll_op_applies(r->op, r->type);
     }
     return of_user(r, type, op);

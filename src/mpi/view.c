@@ -25,20 +25,16 @@ static ptrdiff_t place_of(const door_blocks *b, int i)
 /* Whether nbcoll can read and write the program's buffer itself. */
 static bool lies_plain(const door_blocks *b)
 {
-    bool plain = b->user != MPI_BOTTOM;
-    if (!b->types && plain)
-        door_type_bytes(b->type, &plain);
+    bool plain = b->user != MPI_BOTTOM && (b->types || door_plain_of(b->type));
     for (int i = 0; i < b->n && plain && b->counts; i++) {
-        if (b->types && count_of(b, i) > 0)
-            door_type_bytes(b->types[i], &plain);
-        plain = plain && (count_of(b, i) == 0 || place_of(b, i) >= 0);
+        plain = count_of(b, i) == 0 || (place_of(b, i) >= 0 && door_plain_of(type_of(b, i)));
     }
     return plain;
 }
 
 bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
 {
-    bool plain = true, ignored;
+    bool plain = true;
     size_t total = 0;
     view->of = *blocks;
     view->data = (void *)(uintptr_t)blocks->user;
@@ -48,10 +44,9 @@ bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
     view->kept = NULL;
     view->bytes = 0;
     if (!blocks->counts && !blocks->is_listed) {
-        if (blocks->count > 0 && blocks->n > 0)
-            view->bytes = (size_t)blocks->count * door_type_bytes(blocks->type, &plain);
+        view->bytes = blocks->n > 0 ? door_bytes(blocks->count, blocks->type) : 0;
         total = view->bytes * (size_t)blocks->n;
-        plain = as_is || (plain && blocks->user != MPI_BOTTOM);
+        plain = as_is || (blocks->user != MPI_BOTTOM && (!total || door_plain_of(blocks->type)));
     } else {
         plain = as_is || lies_plain(blocks);
         view->arrays = blocks->n <= DOOR_FEW ? view->few : malloc(2 * (size_t)blocks->n * sizeof *view->arrays);
@@ -60,7 +55,7 @@ bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
         view->counts = view->arrays;
         view->displs = view->arrays + blocks->n;
         for (int i = 0; i < blocks->n; i++) {
-            size_t bytes = count_of(blocks, i) > 0 ? door_type_bytes(type_of(blocks, i), &ignored) : 0;
+            size_t bytes = count_of(blocks, i) > 0 ? door_type_bytes(type_of(blocks, i)) : 0;
             view->counts[i] = bytes * (size_t)count_of(blocks, i);
             view->displs[i] = total;
             if (plain && blocks->counts)
@@ -76,10 +71,10 @@ bool door_view_open(door_view *view, const door_blocks *blocks, bool as_is)
 
 bool door_view_keep(door_view *view)
 {
-    const door_blocks *b = &view->of;
-    int n = b->types ? b->n : 1;
     if (!view->packed)
         return true;
+    const door_blocks *b = &view->of;
+    int n = b->types ? b->n : 1;
     view->kept = malloc((size_t)n * sizeof *view->kept + 1);
     for (int i = 0; i < n && view->kept; i++)
         view->kept[i] = MPI_DATATYPE_NULL;
@@ -127,8 +122,7 @@ static int move(door_view *view, int i, bool load)
     const door_blocks *b = &view->of;
     MPI_Datatype type = type_of(b, i);
     MPI_Aint lb, extent;
-    bool plain;
-    size_t bytes = door_type_bytes(type, &plain), left = count_of(b, i) > 0 ? (size_t)count_of(b, i) : 0;
+    size_t bytes = door_type_bytes(type), left = count_of(b, i) > 0 ? (size_t)count_of(b, i) : 0;
     if (bytes == 0 || left == 0)
         return MPI_SUCCESS;
     PMPI_Type_get_extent(type, &lb, &extent);
