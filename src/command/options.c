@@ -67,9 +67,7 @@ void command_write_file(const command *self, const char *name, command_writer *w
     if (!out)
         command_fail(self, "%s: %s", name, strerror(errno));
     write(user, out);
-    int failed = ferror(out);
-    failed |= fclose(out);
-    if (failed)
+    if (ferror(out) | fclose(out)) /* closed in any case */
         command_fail(self, "%s: it could not be written", name);
 }
 
