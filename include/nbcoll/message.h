@@ -130,8 +130,9 @@ NBCOLL_API nbcoll_status nbcoll_messages_open(nbcoll_comm *comm, const nbcoll_me
                                               nbcoll_messages **out, uint64_t timeout);
 
 /* A call of this rank alone. Messages that have come and were not received are dropped; a rank that has announced one,
- * or sends one later, gets ERR_CANCELLED. Persistent requests cannot be started any more (ERR_REQUEST). Null is
- * accepted. Errors: ERR_BUSY (a request is active, or the opening is not over), ERR_FORKED. */
+ * or sends one later, gets ERR_CANCELLED. Persistent requests cannot be started any more (ERR_REQUEST). The call
+ * makes a pass, as nbcoll_progress does. Null is accepted. Errors: ERR_BUSY (a request is active, or its `done` is yet
+ * to be called; the opening is not over; inside a `done` that the pass of such a call runs), ERR_FORKED. */
 NBCOLL_API nbcoll_status nbcoll_messages_close(nbcoll_messages *m);
 
 /* ---- send and receive -------------------------------------------------------------------------------------------- */

@@ -217,6 +217,7 @@ struct nbcoll_messages {
     nbcolli_hello *hello;      /* [size], then this rank's own: the opening's */
     nbcoll_request opening;
     int is_ready;   /* the caller's side */
+    int is_closing; /* nbcoll_messages_close makes its pass, whose callbacks cannot close them */
     int is_kept;    /* abandoned while it was being opened: its memory is lent */
     int *rank_of;  /* by endpoint, then address there: the rank in the communicator, or -1 */
     nbcolli_buckets posted; /* receives, by `queued`: by what they wait for, wildcards as such */

@@ -223,10 +223,18 @@ nbcoll_status nbcolli_messages_get_ready(nbcoll_messages *m)
 
 nbcoll_status nbcoll_messages_close(nbcoll_messages *m)
 {
-    nbcoll_status s = m ? nbcoll_progress(m->context) : NBCOLL_OK; /* reports what has ended by itself */
-    if (s == NBCOLL_OK && m)
-        s = nbcolli_enter(m->context);
+    nbcoll_status s = m ? nbcolli_enter(m->context) : NBCOLL_OK;
     if (!m || s != NBCOLL_OK)
+        return s;
+    if (m->is_closing)
+        return nbcolli_leave(m->context, NBCOLL_ERR_BUSY);
+    m->is_closing = 1;
+    nbcolli_unlock(m->context);
+    s = nbcoll_progress(m->context); /* reports what has ended by itself, and calls callbacks */
+    if (s == NBCOLL_OK)
+        s = nbcolli_enter(m->context);
+    m->is_closing = 0;
+    if (s != NBCOLL_OK)
         return s;
     if (m->active || nbcolli_messages_opens(m))
         return nbcolli_leave(m->context, NBCOLL_ERR_BUSY);

@@ -277,9 +277,38 @@ static void a_deadline_names_the_rank_and_the_tag(void **state)
     party_close(&p);
 }
 
+static void closes(nbcoll_request request, nbcoll_status status, void *user)
+{
+    nbcoll_messages **m = user;
+    (void)request;
+    EXPECT(OK, status);
+    nbcoll_status s = nbcoll_messages_close(*m);
+    assert_int_equal(s, NBCOLL_ERR_BUSY);
+}
+
+/* Each callback sees that nothing is active, and closes; so does the program, in whose call they run. */
+static void callbacks_of_a_close_cannot_close_again(void **state)
+{
+    nbcoll_request q[2];
+    int sent = 3, got = 0;
+    party p;
+    (void)state;
+    party_open(&p, 1, 0, NULL, NULL);
+    EXPECT(OK, nbcoll_irecv(&got, 1, NBCOLL_INT, 0, 1, p.m[0], NULL, &q[0]));
+    EXPECT(OK, nbcoll_isend(&sent, 1, NBCOLL_INT, 0, 1, p.m[0], &q[1]));
+    for (int i = 0; i < 2; i++)
+        EXPECT(OK, nbcoll_on_done(q[i], closes, &p.m[0]));
+    while (nbcoll_messages_close(p.m[0]) == NBCOLL_ERR_BUSY)
+        ;
+    p.m[0] = NULL;
+    assert_int_equal(got, 3);
+    party_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(callbacks_of_a_close_cannot_close_again),
         cmocka_unit_test(arguments_are_checked_at_the_call),
         cmocka_unit_test(configurations_are_checked),
         cmocka_unit_test(nothing_is_sent_before_they_are_open),
