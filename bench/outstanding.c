@@ -21,6 +21,7 @@ typedef struct ranks {
     int n, comms;
     int sends; /* in turn: how many the root has started */
     int idle;  /* looks before it goes on */
+    uint64_t asked; /* the clock, in turn */
 } ranks;
 
 /* The root starts its next operation. */
@@ -46,7 +47,14 @@ static void pause_of(void *user, uint64_t looks)
         send_next(r);
 }
 
-static void open_ranks(ranks *r, int n, int comms, uint32_t flags)
+/* In turn a clock that goes 1 us from look to look: how many instructions a wait takes, and when it looks for ranks
+ * that are late, does not depend on what else the machine does. */
+static uint64_t clock_of(void *user)
+{
+    return 1000 * ++((ranks *)user)->asked;
+}
+
+static void open_ranks(ranks *r, int n, int comms, uint32_t flags, uint64_t (*clock)(void *user))
 {
     nbcoll_loopback_config loopback = {.size = sizeof loopback, .ranks = 2, .flags = flags};
     nbcoll_comm_config comm = {.size = sizeof comm, .slots = comms > 1 ? 1 : MOST, .cells = 1, .schedules = 4,
@@ -61,7 +69,7 @@ static void open_ranks(ranks *r, int n, int comms, uint32_t flags)
     *r = (ranks){.n = n, .comms = comms, .sent = 7};
     must(nbcoll_loopback_create(&loopback, &r->world));
     for (int i = 0; i < 2; i++) {
-        nbcoll_context_config context = {.size = sizeof context, .host = {.user = r, .pause = pause_of}};
+        nbcoll_context_config context = {.size = sizeof context, .host = {.user = r, .pause = pause_of, .now = clock}};
         nbcoll_endpoint *ep;
         must(nbcoll_loopback_open(r->world, i, &ep));
         must(nbcoll_context_create(NBCOLL_ABI, &context, &r->context[i]));
@@ -127,7 +135,7 @@ static void measure(const char *what, int n, int comms, uint32_t flags)
 {
     static ranks r;
 
-    open_ranks(&r, n, comms, flags);
+    open_ranks(&r, n, comms, flags, NULL);
     start_all(&r);
     double pass = measured_passes(&r);
     while (r.sends < n)
@@ -163,7 +171,7 @@ static void wait_in_turn(int n, const char *how)
     static ranks r;
     static size_t indices[MOST];
 
-    open_ranks(&r, n, 1, 0);
+    open_ranks(&r, n, 1, 0, clock_of);
     start_all(&r);
     while (r.sends < n && !strcmp(how, "ended"))
         send_next(&r);
