@@ -190,7 +190,9 @@ static void a_receive_that_is_too_short_is_named(void **state)
     for (int variant = 0; variant < WORLD_VARIANTS; variant++)
         for (int i = 0; i < 6; i++) {
             nbcoll_message_info info;
+            nbcoll_failure failure;
             nbcoll_request q[2];
+            char text[200];
             party p;
             party_open(&p, 2, variant, NULL, NULL);
             memset(got, 0xee, 8);
@@ -201,6 +203,9 @@ static void a_receive_that_is_too_short_is_named(void **state)
             if (i % 2 == 0)
                 EXPECT(OK, nbcoll_irecv(got, 8, NBCOLL_BYTE, 0, 4, p.m[1], &info, &q[1]));
             assert_int_equal(party_end(&p, &q[1]), NBCOLL_ERR_TRUNCATED);
+            EXPECT(OK, nbcoll_last_failure(p.w.context[1], &failure));
+            nbcoll_failure_text(&failure, text, sizeof text);
+            assert_string_equal(text, "rank 0 sent more than the buffer holds: a message with tag 4");
             assert_int_equal(party_end(&p, &q[0]), NBCOLL_OK);
             assert_int_equal(info.bytes, longer[i / 2]);
             for (int k = 0; k < 8; k++)
