@@ -3,10 +3,13 @@
 #include <limits.h>
 #include <nbcoll/mpi.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "door.h"
+
+enum { LAST }; /* the tag of a rank's last message to each other one */
 
 static MPI_Comm node = MPI_COMM_NULL, between = MPI_COMM_NULL;
 static int count = 1;
@@ -92,7 +95,7 @@ nbcoll_endpoint *door_between(void)
 {
     static nbcoll_transport guarded;
     nbcoll_endpoint *endpoint = NULL;
-    nbcoll_mpi_config config = {.size = sizeof config, .comm = &between};
+    nbcoll_mpi_config config = {.size = sizeof config, .comm = &between, .first_tag = LAST + 1};
     if (PMPI_Comm_dup(MPI_COMM_WORLD, &between) != MPI_SUCCESS || nbcoll_mpi_open(&config, &endpoint) != NBCOLL_OK)
         return NULL;
     messages = endpoint->transport;
@@ -103,10 +106,43 @@ nbcoll_endpoint *door_between(void)
     return endpoint;
 }
 
+/* Receives what `from` has sent before its last message. */
+static void drain(int from)
+{
+    MPI_Status status;
+    do {
+        int bytes = 0;
+        if (PMPI_Probe(from, MPI_ANY_TAG, between, &status) != MPI_SUCCESS)
+            return;
+        PMPI_Get_count(&status, MPI_BYTE, &bytes);
+        void *memory = malloc((size_t)bytes + 1);
+        PMPI_Recv(memory, memory ? bytes : 0, MPI_BYTE, from, status.MPI_TAG, between, MPI_STATUS_IGNORE);
+        free(memory);
+    } while (status.MPI_TAG != LAST);
+}
+
+/* Endpoints have left at different times. What came to one that had left before is received here, since MPICH names at
+ * its end what was not. */
+static void drain_all(void)
+{
+    int rank, ranks;
+    PMPI_Comm_rank(between, &rank);
+    PMPI_Comm_size(between, &ranks);
+    for (int i = 1; i < ranks; i++) {
+        MPI_Request last;
+        int is_sent = PMPI_Isend(NULL, 0, MPI_BYTE, (rank + i) % ranks, LAST, between, &last) == MPI_SUCCESS;
+        drain((rank + ranks - i) % ranks);
+        if (is_sent)
+            PMPI_Wait(&last, MPI_STATUS_IGNORE);
+    }
+}
+
 void door_nodes_end(void)
 {
-    if (between != MPI_COMM_NULL)
+    if (between != MPI_COMM_NULL) {
+        drain_all();
         PMPI_Comm_free(&between);
+    }
     if (node != MPI_COMM_NULL && node != MPI_COMM_WORLD)
         PMPI_Comm_free(&node);
 }
