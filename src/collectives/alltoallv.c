@@ -2,7 +2,12 @@
  * Alltoall of blocks of different lengths: the algorithms, and the calls. */
 #include "forms.h"
 
-#define NBCOLLI_ALLTOALLV_ALGORITHMS(X) NBCOLLI_ROWS_ALLTOALL(X, ALLTOALLV)
+#define NBCOLLI_ALLTOALLV_ALGORITHMS(X)                                                                                \
+    X(ALLTOALLV, alltoall_flat, flat, 0, NBCOLLI_NO_COST)                                                              \
+    X(ALLTOALLV, alltoall_pairwise, pairwise, 0, NBCOLLI_NO_COST)                                                      \
+    X(ALLTOALLV, alltoall_flat_sequential, flat_sequential, 0, NBCOLLI_NO_COST)                                        \
+    X(ALLTOALLV, alltoall_flat_sequential_sends, flat_sequential_sends, 0, NBCOLLI_NO_COST)                            \
+    X(ALLTOALLV, alltoall_flat_sequential_receives, flat_sequential_receives, 0, NBCOLLI_NO_COST)
 NBCOLLI_TABLE(alltoallv, ALLTOALLV)
 const nbcolli_algorithms nbcolli_algorithms_alltoallv = NBCOLLI_ALL_OF(alltoallv);
 

@@ -2,7 +2,12 @@
  * Alltoall of blocks of different lengths and types: the algorithms, and the calls. */
 #include "forms.h"
 
-#define NBCOLLI_ALLTOALLW_ALGORITHMS(X) NBCOLLI_ROWS_ALLTOALL(X, ALLTOALLW)
+#define NBCOLLI_ALLTOALLW_ALGORITHMS(X)                                                                                \
+    X(ALLTOALLW, alltoall_flat, flat, 0, NBCOLLI_NO_COST)                                                              \
+    X(ALLTOALLW, alltoall_pairwise, pairwise, 0, NBCOLLI_NO_COST)                                                      \
+    X(ALLTOALLW, alltoall_flat_sequential, flat_sequential, 0, NBCOLLI_NO_COST)                                        \
+    X(ALLTOALLW, alltoall_flat_sequential_sends, flat_sequential_sends, 0, NBCOLLI_NO_COST)                            \
+    X(ALLTOALLW, alltoall_flat_sequential_receives, flat_sequential_receives, 0, NBCOLLI_NO_COST)
 NBCOLLI_TABLE(alltoallw, ALLTOALLW)
 const nbcolli_algorithms nbcolli_algorithms_alltoallw = NBCOLLI_ALL_OF(alltoallw);
 

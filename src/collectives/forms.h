@@ -57,29 +57,6 @@
 #define NBCOLLI_ALL_OF(name)                                                                                           \
     {nbcolli_table_##name, nbcolli_costs_##name, sizeof nbcolli_table_##name / sizeof *nbcolli_table_##name}
 
-/* What two collectives have in common. */
-#define NBCOLLI_ROWS_REDUCE_SCATTER(X, NAME)                                                                           \
-    X(NAME, reduce_scatter_binomial, binomial, NBCOLLI_REPRODUCIBLE,                                                   \
-      nbcolli_cost_binomial(c, P, n, 0, n, 1) + nbcolli_cost_binomial(c, P, 0, m, 0, 0))                               \
-    X(NAME, reduce_scatter_owners, owners, NBCOLLI_REPRODUCIBLE,                                                       \
-      nbcolli_cost_flat(c, m, NBCOLLI_COST_BOTH, m))                                                                   \
-    X(NAME, reduce_scatter_halving, halving, NBCOLLI_REORDERS,                                                         \
-      nbcolli_cost_halving(c, 1, 0) + m * c->copy + x * (nbcolli_cost_neighbour(c, n) + n * c->gamma +                 \
-      nbcolli_cost_neighbour(c, m)))                                                                                   \
-    X(NAME, reduce_scatter_halving_sequential, halving_sequential, NBCOLLI_REORDERS, NBCOLLI_NO_COST)                  \
-    X(NAME, reduce_scatter_ring, ring, NBCOLLI_REORDERS, nbcolli_cost_ring(c, m, m))                                   \
-    X(NAME, reduce_scatter_ring_sequential, ring_sequential, NBCOLLI_REORDERS, NBCOLLI_NO_COST)                        \
-    X(NAME, reduce_scatter_hierarchical, hierarchical, NBCOLLI_REORDERS | NBCOLLI_BY_NODES,                            \
-      nbcolli_cost_nodes_reduce_scatter(c, 0))                                                                         \
-    X(NAME, reduce_scatter_hierarchical_ordered, hierarchical_ordered, NBCOLLI_BY_NODES,                               \
-      nbcolli_cost_nodes_reduce_scatter(c, 1))
-#define NBCOLLI_ROWS_ALLTOALL(X, NAME)                                                                                 \
-    X(NAME, alltoall_flat, flat, 0, NBCOLLI_NO_COST)                                                                   \
-    X(NAME, alltoall_pairwise, pairwise, 0, NBCOLLI_NO_COST)                                                           \
-    X(NAME, alltoall_flat_sequential, flat_sequential, 0, NBCOLLI_NO_COST)                                             \
-    X(NAME, alltoall_flat_sequential_sends, flat_sequential_sends, 0, NBCOLLI_NO_COST)                                 \
-    X(NAME, alltoall_flat_sequential_receives, flat_sequential_receives, 0, NBCOLLI_NO_COST)
-
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 _Static_assert(NBCOLL_OPERATION_COUNT < 255 && NBCOLL_TYPE_COUNT <= 256 && NBCOLL_OP_COUNT <= 256,

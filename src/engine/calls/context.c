@@ -398,7 +398,7 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
     nbcoll_status s = c && fd ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
-    if (c->poller < 0 || c->silent_links)
+    if (!c->links || c->silent_links)
         return nbcolli_leave(c, NBCOLL_ERR_UNSUPPORTED);
     *fd = c->poller;
     return nbcolli_leave(c, NBCOLL_OK);
@@ -407,7 +407,7 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
 nbcoll_status nbcolli_arm_all(nbcoll_context *c)
 {
     c->driven.looked = 1; /* a refused caller is not armed any more */
-    if (c->poller < 0 || c->silent_links)
+    if (!c->links || c->silent_links)
         return NBCOLL_ERR_UNSUPPORTED;
     if (c->active)
         nbcolli_look_at_clock(c, INT64_MAX);
