@@ -36,10 +36,10 @@ printf '#define NBCOLL_IMPLEMENTATION\n#include "nbcoll.h"\n' >"$work/one.c"
 "$CC" -w -O2 -Iinclude examples/hello/*.c "$NBCOLL_BINARY/libnbcoll.a" -pthread -lm -o "$work/hello"
 strip "$work/hello"
 
-within 'one file' "$(wc -l <"$work/nbcoll.h")" lines 33320
+within 'one file' "$(wc -l <"$work/nbcoll.h")" lines 33340
 within 'its text' $(($(text "$work/one.o") / 1000)) KB 443
 within 'hello, static' $(($(text "$work/hello") / 1000)) KB 341
-within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 13671
-within 'src/engine without comments' "$(code_lines src/engine)" lines 10487
+within 'src/engine' "$(find src/engine -name '*.[ch]' -exec cat {} + | wc -l)" lines 13676
+within 'src/engine without comments' "$(code_lines src/engine)" lines 10492
 within 'src/command' "$(find src/command -name '*.[ch]' -exec cat {} + | wc -l)" lines 10726
 exit $failed

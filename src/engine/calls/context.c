@@ -104,9 +104,14 @@ static nbcoll_status nbcolli_wakeup_add(nbcoll_context *c, nbcolli_link *link)
     if (c->poller >= 0 &&
         epoll_ctl(c->poller, EPOLL_CTL_ADD, link->transport.wakeup->fd(link->endpoint), &event) == 0)
         return NBCOLL_OK;
-    return errno == ENOMEM                      ? NBCOLL_ERR_MEMORY
-           : errno == ENOSYS || errno == EPERM ? NBCOLL_ERR_UNSUPPORTED
-                                               : NBCOLL_ERR_TRANSPORT;
+    int why = errno;
+    if (c->poller >= 0 && !c->links) {
+        close(c->poller);
+        c->poller = c->driven.polled = -1;
+    }
+    return why == ENOMEM                    ? NBCOLL_ERR_MEMORY
+           : why == ENOSYS || why == EPERM ? NBCOLL_ERR_UNSUPPORTED
+                                           : NBCOLL_ERR_TRANSPORT;
 }
 
 /* Bytes of a link and the arrays behind it: pairs, and notes about each rank. */
@@ -398,7 +403,7 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
     nbcoll_status s = c && fd ? nbcolli_enter(c) : NBCOLL_ERR_NULL;
     if (s != NBCOLL_OK)
         return s;
-    if (!c->links || c->silent_links)
+    if (c->poller < 0 || c->silent_links)
         return nbcolli_leave(c, NBCOLL_ERR_UNSUPPORTED);
     *fd = c->poller;
     return nbcolli_leave(c, NBCOLL_OK);
@@ -407,7 +412,7 @@ nbcoll_status nbcoll_fd(nbcoll_context *c, int *fd)
 nbcoll_status nbcolli_arm_all(nbcoll_context *c)
 {
     c->driven.looked = 1; /* a refused caller is not armed any more */
-    if (!c->links || c->silent_links)
+    if (c->poller < 0 || c->silent_links)
         return NBCOLL_ERR_UNSUPPORTED;
     if (c->active)
         nbcolli_look_at_clock(c, INT64_MAX);
