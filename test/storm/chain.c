@@ -230,6 +230,18 @@ static void chain_cancels(chain *h)
     nbcoll_cancel(h->request);
 }
 
+/* A callback has waited: the program's wait that has called it goes on only now, and may be beyond its deadline. */
+static void chain_delays(const chain *h, uint64_t since)
+{
+    rank *r = h->rank;
+    storm *s = r->storm;
+    bool is_inside = h->form == BY_CALLBACKS && s->turn == &r->actor->strand[PROGRAM];
+
+    since = since < r->due ? r->due : since;
+    if (is_inside && s->now > since)
+        r->beyond += s->now - since;
+}
+
 /* Once a call, or the creation, is over. */
 static void chain_go_on(chain *h)
 {
@@ -245,7 +257,9 @@ static void chain_go_on(chain *h)
         chain_cancels(h);
         bool waits = h->form == BY_PROGRAM || (h->form == BY_CALLBACKS && h->waits && chain_choose(h, 2));
         if (waits) {
+            uint64_t since = r->storm->now;
             nbcoll_status status = rank_wait(r, &h->request);
+            chain_delays(h, since);
             chain_ended(h, status);
         } else if (h->form == BY_CALLBACKS || (h->form == BY_RESTARTS && h->is_making))
             nbcoll_on_done(h->request, chain_done, h);

@@ -57,6 +57,7 @@ typedef struct rank {
     bool runs_agent; /* a thread of the rank's moves it, till this is false */
     bool builds;       /* a schedule, which is not the context's */
     chain *chains;     /* those that are not over */
+    uint64_t due, beyond; /* the deadline of its creation; so long its callbacks have waited themselves after that */
     buffers *kept[KEPT_MOST];
     int n_kept;
 } rank;

@@ -6,7 +6,8 @@
  * the context have the endpoint beside another one, a list of its ranks is refused, and so is one for which the agent
  * is named that the first communicator has; nothing has changed then.
  *
- * Judged: no try ends with a timeout before that, or seconds after it; what a timeout names is a place in the list, and
+ * Judged: no try ends with a timeout before that, or a second after it, beside what its rank's own callbacks wait then:
+ * a wait returns after those that it has called. What a timeout names is a place in the list, and
  * is not called absent if it had called long ago; who has no timeout, nor hears of one, ends as a creation without
  * timeouts does. */
 #include "groups.h"
@@ -77,8 +78,8 @@ static nbcoll_status block(gathering *x, int members, bool is_list, nbcoll_comm 
                    : nbcoll_comm_create_group(r->comm[x->item->comm], members, x->list, x->index, made, timeout);
 }
 
-/* By one that does not: the request is waited for with the timeout, and cancelled. *at: when the wait ended.
- * *is_judged: this end is. */
+/* By one that does not: the request is waited for with the timeout, and cancelled. *at: when the wait ended, or would
+ * have without the rank's callbacks. *is_judged: this end is. */
 static nbcoll_status wait_for(gathering *x, int members, bool is_list, nbcoll_comm **made, uint64_t timeout,
                               uint64_t *at, bool *is_judged)
 {
@@ -95,7 +96,7 @@ static nbcoll_status wait_for(gathering *x, int members, bool is_list, nbcoll_co
         return groups_finish(x, &request);
     *is_judged = false;
     status = nbcoll_wait(&request, timeout);
-    *at = r->storm->now;
+    *at = r->storm->now - r->beyond;
     if (status != NBCOLL_ERR_TIMEOUT && status != NBCOLL_ERR_NO_SLOT)
         return status;
     nbcoll_cancel(request);
@@ -133,6 +134,8 @@ static bool create(gathering *x, int members, bool is_list, int tries, nbcoll_st
     uint64_t since = s->now, at = 0, timeout = timeout_of(x, x->me, tries);
     bool is_judged = false;
 
+    r->due = since + timeout;
+    r->beyond = 0;
     if (rank_may_block(r) && timeout != NBCOLL_FOREVER && rank_choose(r, 2))
         *status = block(x, members, is_list, made, timeout);
     else
@@ -145,7 +148,7 @@ static bool create(gathering *x, int members, bool is_list, int tries, nbcoll_st
         storm_find(s, "rank %d, item %d: %s, and it has a group", r->actor->rank, x->index,
                    nbcoll_status_name(*status));
     if (*status == NBCOLL_ERR_TIMEOUT || *status == NBCOLL_ERR_NO_SLOT)
-        judge_timeout(x, members, tries, (at ? at : s->now) - since, &failure);
+        judge_timeout(x, members, tries, (at ? at : s->now - r->beyond) - since, &failure);
     else if (*status != NBCOLL_OK && (*status != NBCOLL_ERR_CANCELLED || !x->others_may_end)) {
         if (!is_judged)
             judge_end(r->actor, x->item, x->index, *status, NULL, NULL);
