@@ -7,9 +7,8 @@
  * is named that the first communicator has; nothing has changed then.
  *
  * Judged: no try ends with a timeout before that, or a second after it, beside what its rank's own callbacks wait then:
- * a wait returns after those that it has called. What a timeout names is a place in the list, and
- * is not called absent if it had called long ago; who has no timeout, nor hears of one, ends as a creation without
- * timeouts does. */
+ * a wait returns after those that it has called. What a timeout names is a place in the list, and is not called absent
+ * if it had called long ago; who has no timeout, nor hears of one, ends as a creation without timeouts does. */
 #include "groups.h"
 
 enum { TRIES = 3 };
