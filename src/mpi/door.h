@@ -29,14 +29,12 @@
 
 /* The collectives that the door takes, without MPI_ or MPI_I, and as the nonblocking ones have them. */
 #define DOOR_CALLS(X)                                                                                                  \
-    X(Barrier, barrier)                                                                                                \
-    X(Bcast, bcast) X(Reduce, reduce) X(Allreduce, allreduce) X(Reduce_scatter, reduce_scatter)                        \
-        X(Reduce_scatter_block, reduce_scatter_block) X(Scan, scan) X(Exscan, exscan) X(Gather, gather)                \
-            X(Gatherv, gatherv) X(Scatter, scatter) X(Scatterv, scatterv) X(Allgather, allgather)                      \
-                X(Allgatherv, allgatherv) X(Alltoall, alltoall) X(Alltoallv, alltoallv) X(Alltoallw, alltoallw)        \
-                    X(Neighbor_allgather, neighbor_allgather) X(Neighbor_allgatherv, neighbor_allgatherv)              \
-                        X(Neighbor_alltoall, neighbor_alltoall) X(Neighbor_alltoallv, neighbor_alltoallv)              \
-                            X(Neighbor_alltoallw, neighbor_alltoallw)
+    X(Barrier, barrier) X(Bcast, bcast) X(Reduce, reduce) X(Allreduce, allreduce) X(Reduce_scatter, reduce_scatter)    \
+    X(Reduce_scatter_block, reduce_scatter_block) X(Scan, scan) X(Exscan, exscan) X(Gather, gather)                    \
+    X(Gatherv, gatherv) X(Scatter, scatter) X(Scatterv, scatterv) X(Allgather, allgather) X(Allgatherv, allgatherv)    \
+    X(Alltoall, alltoall) X(Alltoallv, alltoallv) X(Alltoallw, alltoallw) X(Neighbor_allgather, neighbor_allgather)    \
+    X(Neighbor_allgatherv, neighbor_allgatherv) X(Neighbor_alltoall, neighbor_alltoall)                                \
+    X(Neighbor_alltoallv, neighbor_alltoallv) X(Neighbor_alltoallw, neighbor_alltoallw)
 
 typedef enum door_call {
 #define DOOR_CALL(name, lower) DOOR_##name,

@@ -145,7 +145,8 @@ static nbcoll_status nbcolli_create_first(nbcolli_link *home, const nbcoll_comm_
     comm->size = ep->ranks;
     for (int i = 0; i < comm->size; i++)
         comm->peer[i] = (nbcolli_peer){.link = home, .address = i, .home = i, .pair = &home->pair[i], .is_near = 1};
-    if ((s = nbcolli_ballot_open(comm)) == NBCOLL_OK) {
+    s = nbcolli_ballot_open(comm);
+    if (s == NBCOLL_OK) {
         nbcolli_comm_register(comm);
         *out = comm;
     } else

@@ -19,6 +19,5 @@ typedef struct nbcolli_twin {
  * configurations: if ranks pass different ones, none is made, and all ranks get ERR_MISMATCH. */
 nbcoll_status nbcolli_comm_idups(nbcoll_comm *comm, int purpose, int n, nbcolli_twin twin[], nbcoll_request *request);
 
-
-#define NBCOLLI_BALLOT_MARK(bytes) (0x5eedc0deu ^ (uint32_t)(bytes)) /* the fingerprint of a vote */
+#define NBCOLLI_BALLOT_MARK(bytes) (0x5eedc0deu ^ (uint32_t)(bytes)) /* the fingerprint of a vote; no program's */
 #endif

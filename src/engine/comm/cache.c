@@ -67,9 +67,8 @@ static int nbcolli_key_same(const nbcoll_args *kept, const nbcoll_args *a, int r
 {
     size_t bytes = (size_t)ranks * sizeof(size_t);
     nbcolli_call_key key = nbcolli_call_key_of(a), other = nbcolli_call_key_of(kept);
-    return memcmp(&key, &other, sizeof key) == 0 &&
-           nbcolli_same_array(kept->counts, a->counts, bytes) && nbcolli_same_array(kept->displs, a->displs, bytes) &&
-           nbcolli_same_types(kept->types, a, ranks);
+    return memcmp(&key, &other, sizeof key) == 0 && nbcolli_same_array(kept->counts, a->counts, bytes) &&
+           nbcolli_same_array(kept->displs, a->displs, bytes) && nbcolli_same_types(kept->types, a, ranks);
 }
 
 /* ---- stand-ins --------------------------------------------------------------------------------------------------- */
