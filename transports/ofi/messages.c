@@ -170,7 +170,7 @@ void nbcolli_ofi_has_failed(nbcolli_ofi_end *e, nbcolli_ofi_buffer *b)
 
 /* A message has its number behind that of one that has failed: who has missed that one finds it now, and loses this
  * rank. */
-static bool nbcolli_ofi_ask(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+static bool nbcolli_ofi_ask_peer(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
 {
     if (!p->doubts)
         return true;
@@ -182,7 +182,7 @@ static bool nbcolli_ofi_ask(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
     return true;
 }
 
-static bool nbcolli_ofi_answer(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
+static bool nbcolli_ofi_answer_peer(nbcolli_ofi_end *e, nbcolli_ofi_peer *p)
 {
     if (p->is_doubted && !nbcolli_ofi_say(e, p, NBCOLLI_OFI_LIVES, NULL, 0))
         return false;
@@ -421,8 +421,8 @@ void nbcolli_ofi_acknowledge(nbcolli_ofi_end *e)
         next = due->next_due;
         due->is_due = false;
         if (due->state == NBCOLLI_OFI_HERE &&
-            (!nbcolli_ofi_send_out(e, due) || !nbcolli_ofi_tell_move(e, due) || !nbcolli_ofi_ask(e, due) ||
-             !nbcolli_ofi_answer(e, due) ||
+            (!nbcolli_ofi_send_out(e, due) || !nbcolli_ofi_tell_move(e, due) || !nbcolli_ofi_ask_peer(e, due) ||
+             !nbcolli_ofi_answer_peer(e, due) ||
              (nbcolli_ofi_is_owed(e, due) && !nbcolli_ofi_say(e, due, NBCOLLI_OFI_TAKEN, NULL, 0))))
             nbcolli_ofi_is_due(e, due);
     }
