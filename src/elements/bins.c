@@ -121,7 +121,7 @@ static double nbcolli_bins_double(uint64_t m, int e, int bits, int lowest)
 
 double nbcolli_bins_round(const nbcoll_bins *bins, int bits, int lowest)
 {
-    const int infinities = NBCOLLI_BINS_MORE | NBCOLLI_BINS_LESS;
+    const uint32_t infinities = NBCOLLI_BINS_MORE | NBCOLLI_BINS_LESS;
     int64_t low = bins->digit[2], middle = bins->digit[1], high = bins->digit[0];
     int is_negative, e = ((int)bins->place - 2) * NBCOLLI_BINS_DIGIT + NBCOLLI_BINS_LOWEST;
 
